@@ -1,0 +1,32 @@
+"""What a source hands over: objects as declared, not yet looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xds_server.ir.origin import Origin
+from xds_server.ir.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class NativeDocument:
+    """One xDS resource as its author wrote it: proto3 JSON (with `@type`) as plain Python values."""
+
+    group: str
+    body: Mapping[str, object]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """All that one place (a file, a pushing owner) declares now; it replaces what that place said before.
+
+    `key` names the place within its source and orders places: the first by key keeps a name that two claim.
+    `broken` says that the place can't be read as a whole: its last good content stays in force.
+    """
+
+    key: str
+    documents: tuple[NativeDocument, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    broken: bool = False
