@@ -1,0 +1,1 @@
+"""Snapshots: the immutable, self-consistent, versioned sets of resources that a group is served."""

@@ -1,0 +1,71 @@
+"""A snapshot: one consistent version of everything that a group is served."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+
+from xds_server.ir.origin import Origin
+from xds_server.snapshot.typeset import Typeset, empty
+
+_ABSENT_TYPES = 64
+"""How many unknown type URLs are remembered as empty: clients may ask for any."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A declared resource that is not served as declared, and why.
+
+    `reason` is a CamelCase word: Invalid, NoAssignment, NoCluster, NoRoute, NoSecret, DuplicateName,
+    StillReferenced.
+    """
+
+    type_url: str
+    name: str
+    reason: str
+    message: str
+    origins: tuple[Origin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What made a snapshot: the source's name and what changed in it (a file, an object)."""
+
+    source: str = ""
+    change: str = ""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """An immutable, self-consistent set of resources of one group.
+
+    `seq` rises by one with each publish of the group; `created` is POSIX seconds. Types without resources may
+    be missing from `types`.
+    """
+
+    group: str
+    seq: int
+    created: float
+    types: Mapping[str, Typeset] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
+    origin: Change = Change()
+    _absent: dict[str, Typeset] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def version(self) -> str:
+        """32 hex digits made of the versions of all types; equal content has an equal version."""
+        content = "\0".join(f"{url}={typeset.version}" for url, typeset in sorted(self.types.items()) if len(typeset))
+        return blake2b(content.encode(), digest_size=16).hexdigest()
+
+    def typeset(self, type_url: str) -> Typeset:
+        """All resources of that type; an empty typeset (always the same one) where there are none."""
+        found = self.types.get(type_url)
+        if found is None:
+            found = self._absent.get(type_url)
+        if found is None:
+            found = empty(type_url)
+            if len(self._absent) < _ABSENT_TYPES:
+                self._absent[type_url] = found
+        return found

@@ -1,0 +1,199 @@
+"""A typeset: all resources of one type, immutable, with a version made of content and cheap differences.
+
+A typeset that follows from another one remembers what changed in a log that both share, so that the
+difference between neighbours costs what changed, not what exists.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from xds_server.ir.refs import Refs
+from xds_server.wire.resource import Resource
+
+_DIGEST_BITS = (1 << 256) - 1
+_LOG_LENGTH = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What must be sent (`changed`: new or other content) and taken away (`removed`) to get from one to the other."""
+
+    changed: tuple[Resource, ...]
+    removed: tuple[str, ...]
+
+
+class _Log:
+    """The changes of a line of typesets: entry n holds the names that differ between number n and n + 1."""
+
+    __slots__ = ("entries", "first")
+
+    def __init__(self) -> None:
+        self.entries: deque[frozenset[str]] = deque()
+        self.first = 0
+
+    def append(self, names: frozenset[str]) -> int:
+        self.entries.append(names)
+        if len(self.entries) > _LOG_LENGTH:
+            self.entries.popleft()
+            self.first += 1
+        return self.first + len(self.entries)
+
+    def between(self, older: int, newer: int) -> set[str] | None:
+        if older < self.first:
+            return None
+        found: set[str] = set()
+        for number in range(older, newer):
+            found |= self.entries[number - self.first]
+        return found
+
+
+class Typeset:
+    """All resources of one type that a group (or, as a variant, one node for a while) is to have.
+
+    `version` is what `version_info` and `system_version_info` carry. `memo` is for the layers above: what they
+    derive from this typeset and share between streams; `retire` empties it once a newer typeset has taken over.
+    """
+
+    def __init__(self, type_url: str, resources: dict[str, Resource], total: int | None = None) -> None:
+        self.type_url = type_url
+        self.resources = resources
+        self.memo: dict[Hashable, Any] = {}
+        self._total = sum(each.digest for each in resources.values()) & _DIGEST_BITS if total is None else total
+        self._log = _Log()
+        self._number = 0
+        self._root = self
+        self._overlay: frozenset[str] = frozenset()
+
+    @cached_property
+    def version(self) -> str:
+        """32 hex digits made of the names and versions of the members, whatever their order or history."""
+        return f"{(self._total ^ (self._total >> 128)) & ((1 << 128) - 1):032x}"
+
+    @cached_property
+    def uses(self) -> Refs:
+        """Everything that the members refer to."""
+        refs = [resource.refs for resource in self.resources.values() if resource.refs]
+        return Refs(
+            frozenset().union(*(each.clusters for each in refs)),
+            frozenset().union(*(each.assignments for each in refs)),
+            frozenset().union(*(each.routes for each in refs)),
+            frozenset().union(*(each.secrets for each in refs)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.resources)
+
+    def __iter__(self) -> Iterator[Resource]:
+        return iter(self.resources.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.resources
+
+    def get(self, name: str) -> Resource | None:
+        """The resource of that name, None if there is none."""
+        return self.resources.get(name)
+
+    def version_of(self, name: str) -> str | None:
+        """The version of the resource of that name, None if there is none."""
+        resource = self.resources.get(name)
+        return None if resource is None else resource.version
+
+    def evolve(self, changes: Mapping[str, Resource | None]) -> Typeset:
+        """The typeset after these changes (None removes); itself when nothing is other than before.
+
+        Meant for the newest of a line: a second successor of the same typeset starts a line of its own.
+        """
+        real = self._real(changes)
+        if not real:
+            return self
+        successor = self._changed(real)
+        if self._root is self and self._number == self._log.first + len(self._log.entries):
+            successor._log = self._log
+            successor._number = self._log.append(frozenset(real))
+        return successor
+
+    def overlay(self, changes: Mapping[str, Resource | None]) -> Typeset:
+        """A variant of this typeset for a node that must not have all of it yet; shared by all that need the same."""
+        real = self._real(changes)
+        if not real:
+            return self
+        key = ("overlay", frozenset((name, None if new is None else new.version) for name, new in real.items()))
+        variant: Typeset | None = self.memo.get(key)
+        if variant is None:
+            variant = self._changed(real)
+            variant._root = self._root
+            variant._overlay = self._overlay | frozenset(real)
+            self.memo[key] = variant
+        return variant
+
+    def since(self, older: Typeset) -> Difference:
+        """What differs from `older`; remembered, since a fleet asks the same again and again."""
+        if older is self:
+            return _NOTHING
+        key = ("since", older)
+        difference: Difference | None = self.memo.get(key)
+        if difference is None:
+            difference = self.memo[key] = self._since(older)
+        return difference
+
+    def retire(self) -> None:
+        """Forget what was derived from this typeset; called when a newer one is served.
+
+        Without it, each typeset would keep its predecessors alive as keys of its differences.
+        """
+        derived = [value for value in self.memo.values() if isinstance(value, Typeset)]
+        self.memo.clear()
+        for variant in derived:
+            variant.retire()
+
+    def _real(self, changes: Mapping[str, Resource | None]) -> dict[str, Resource | None]:
+        return {
+            name: new
+            for name, new in changes.items()
+            if (None if new is None else new.version) != self.version_of(name)
+        }
+
+    def _changed(self, changes: Mapping[str, Resource | None]) -> Typeset:
+        resources = dict(self.resources)
+        total = self._total
+        for name, new in changes.items():
+            old = resources.pop(name, None)
+            if old is not None:
+                total -= old.digest
+            if new is not None:
+                resources[name] = new
+                total += new.digest
+        return Typeset(self.type_url, resources, total & _DIGEST_BITS)
+
+    def _since(self, older: Typeset) -> Difference:
+        changed: list[Resource] = []
+        removed: list[str] = []
+        for name in self._candidates(older):
+            new = self.resources.get(name)
+            if new is None:
+                if name in older.resources:
+                    removed.append(name)
+            elif older.version_of(name) != new.version:
+                changed.append(new)
+        return Difference(tuple(changed), tuple(removed))
+
+    def _candidates(self, older: Typeset) -> Iterable[str]:
+        new_root, old_root = self._root, older._root
+        if new_root._log is old_root._log and old_root._number <= new_root._number:
+            logged = new_root._log.between(old_root._number, new_root._number)
+            if logged is not None:
+                return sorted(logged | self._overlay | older._overlay)
+        return [*self.resources, *(name for name in older.resources if name not in self.resources)]
+
+
+_NOTHING = Difference((), ())
+
+
+def empty(type_url: str) -> Typeset:
+    """A new typeset without members."""
+    return Typeset(type_url, {})

@@ -1,0 +1,64 @@
+"""Claims: what a client says on a new stream that it holds from before, as a typeset to start from.
+
+A node that was sent something by an earlier process, or by another replica, is treated as what it says it holds
+(xDS spec, "ACK/NACK and resource type instance version"; for delta `initial_resource_versions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from xds_server.snapshot.typeset import Typeset, empty
+from xds_server.stream.state import TypeState
+from xds_server.wire.request import DeltaRequest, SotwRequest
+from xds_server.wire.resource import Held, Resource
+from xds_server.wire.types import WHOLE_STATE
+
+Lookup = Callable[[str, str], Typeset | None]
+"""(type URL, version) → the typeset that was served under that version, None if it is not known any more."""
+
+
+def adopt_sotw(
+    state: TypeState, request: SotwRequest, current: Typeset, known: Iterable[Typeset], lookup: Lookup
+) -> None:
+    """Start from the version that the request claims.
+
+    At the current version a wildcard client of a whole-state type has everything and needs no answer. For types
+    asked for by name the version does not tell which names are held, so what is asked for is sent.
+    """
+    if not request.version_info:
+        return
+    base = _by_version(request.version_info, [current, *known]) or lookup(state.type_url, request.version_info)
+    if base is None:
+        base = next(iter(known), empty(state.type_url))
+    state.held = state.acked = base
+    everything = state.sub.wildcard and not state.sub.names and state.type_url in WHOLE_STATE
+    state.answered = everything and base is current
+
+
+def adopt_delta(state: TypeState, request: DeltaRequest, current: Typeset, known: Iterable[Typeset]) -> None:
+    """Start from the resources that the request says the client holds."""
+    claims = request.initial_versions
+    if not claims:
+        return
+    differing: dict[str, Resource | None] = {
+        name: _find(name, version, known) or Held(name, state.type_url, version)
+        for name, version in claims.items()
+        if current.version_of(name) != version
+    }
+    if state.sub.wildcard:
+        differing.update(dict.fromkeys(current.resources.keys() - claims.keys()))
+    state.held = state.acked = current.overlay(differing)
+    state.answered = True
+
+
+def _by_version(version: str, typesets: Iterable[Typeset]) -> Typeset | None:
+    return next((typeset for typeset in typesets if typeset.version == version), None)
+
+
+def _find(name: str, version: str, typesets: Iterable[Typeset]) -> Resource | None:
+    for typeset in typesets:
+        resource = typeset.get(name)
+        if resource is not None and resource.version == version:
+            return resource
+    return None

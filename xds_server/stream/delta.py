@@ -1,0 +1,77 @@
+"""Incremental xDS: how its requests change a subscription, and which response leads to a goal."""
+
+from __future__ import annotations
+
+from xds_server.snapshot.typeset import Typeset
+from xds_server.stream.goal import Goal, Step
+from xds_server.stream.state import TypeState
+from xds_server.stream.subscription import WILDCARD, subscription
+from xds_server.wire import response
+from xds_server.wire.request import DeltaRequest
+from xds_server.wire.response import Response
+from xds_server.wire.types import BY_NAME_ONLY
+
+
+def subscribe(state: TypeState, request: DeltaRequest, *, first: bool) -> None:
+    """Take over a request's subscriptions and unsubscriptions, in this order.
+
+    A name that is subscribed (again) is sent even if it was sent before, for the client may have dropped it; a
+    name that is unsubscribed under a wildcard is answered with what the wildcard still gives (xDS spec,
+    "Unsubscribing from resources").
+    """
+    before = state.sub
+    asked, dropped = request.subscribe - {WILDCARD}, request.unsubscribe - {WILDCARD}
+    legacy = first and not request.subscribe and state.type_url not in BY_NAME_ONLY
+    wildcard = before.wildcard or legacy or WILDCARD in request.subscribe
+    if WILDCARD in request.unsubscribe:
+        wildcard = False
+    state.sub = subscription(wildcard=wildcard, names=(before.names | asked) - dropped)
+    if wildcard and not before.wildcard and not first:
+        state.forget_unless(before.names)
+    again = (asked - dropped) | (dropped if wildcard else frozenset())
+    if first:
+        # What the client says it has need not be sent; what it has in another version is seen as a change.
+        again -= request.initial_versions.keys()
+    state.resend = (state.resend - dropped) | again
+
+
+def respond(state: TypeState, goal: Goal) -> Step | None:
+    """The step that brings the client (nearer) to the goal; None while it has to wait.
+
+    Changes of the snapshot wait until the response before is answered. What a request asks for does not: the
+    client waits for it, and the client's own requests bound the unanswered responses that this makes.
+    """
+    typeset = goal.typeset
+    again = state.resend - goal.withheld
+    if state.pending:
+        if not again:
+            return None
+        typeset = state.held.overlay({name: typeset.get(name) for name in again})
+    changes = _changes(state, typeset, again)
+    if not changes and (state.answered or not state.sub.wildcard):
+        return Step(None, typeset)
+    if (not changes and goal.withheld) or _only_frozen_removals(state, changes, again):
+        return None
+    key = ("delta", state.held, state.sub, again, goal.typeset.version)
+    known: Response | None = typeset.memo.get(key)
+    if known is None:
+        sent = [typeset.resources[name] for name, version in changes.items() if version is not None]
+        removed = [name for name, version in changes.items() if version is None]
+        known = response.delta(state.type_url, goal.typeset.version, sent, removed, changes)
+        typeset.memo[key] = known
+    return Step(known, typeset)
+
+
+def _only_frozen_removals(state: TypeState, changes: dict[str, str | None], again: frozenset[str]) -> bool:
+    """After a refusal nothing is taken away until the content changes: the client stays with what it accepted."""
+    return state.frozen is not None and bool(changes) and not again and not any(changes.values())
+
+
+def _changes(state: TypeState, typeset: Typeset, again: frozenset[str]) -> dict[str, str | None]:
+    """Name → version (None: removed) of all that this client has to hear of."""
+    difference = typeset.since(state.held)
+    covers = state.sub.covers
+    changes: dict[str, str | None] = {each.name: each.version for each in difference.changed if covers(each.name)}
+    changes.update((name, None) for name in difference.removed if covers(name))
+    changes.update((name, typeset.version_of(name)) for name in again)
+    return dict(sorted(changes.items()))

@@ -1,0 +1,33 @@
+"""Where one type of a client is to go, and the step that leads there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xds_server.snapshot.typeset import Typeset
+from xds_server.wire.response import Response
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What one client should have of one type for now.
+
+    `withheld` are names that exist but are missing here, since this client may not get them yet (or again): it
+    must not be told that they are absent. `blocked` are the contents (name, version) that wait for clusters,
+    `overdue` the number of those whose wait has run out. `waits_for` is the key of the type whose answer is
+    awaited, None when nothing is.
+    """
+
+    typeset: Typeset
+    withheld: frozenset[str] = frozenset()
+    blocked: tuple[tuple[str, str], ...] = ()
+    overdue: int = 0
+    waits_for: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What leads to a goal: a response (None when the client needs none) and what the client has after it."""
+
+    response: Response | None
+    after: Typeset

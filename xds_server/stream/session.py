@@ -1,0 +1,234 @@
+"""A session: everything that one xDS stream means, without I/O. Requests, snapshots and ticks in, responses out.
+
+The caller moves bytes and keeps time: it hands in parsed requests, new snapshots and the current time (seconds
+of any steady clock), sends what comes back in that order, and calls `tick` once `deadline` has passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from xds_server.snapshot.snapshot import Snapshot
+from xds_server.snapshot.typeset import Typeset, empty
+from xds_server.stream import delta, sotw
+from xds_server.stream.claims import Lookup, adopt_delta, adopt_sotw
+from xds_server.stream.goal import Goal
+from xds_server.stream.sequencer import ORDER, Inheritance, Sequencer, Waits
+from xds_server.stream.state import TypeState
+from xds_server.wire.request import DeltaRequest, ErrorDetail, Request, SotwRequest
+from xds_server.wire.response import Response
+from xds_server.wire.types import CLUSTER, ENDPOINT, key_of
+
+_EARLY_REQUESTS = 256
+
+
+class Variant(StrEnum):
+    """The two variants of the protocol: state of the world and incremental."""
+
+    SOTW = "sotw"
+    DELTA = "delta"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A client's answer to a response: accepted when `error` is None; `took` is the time it took in seconds."""
+
+    type_url: str
+    version: str
+    nonce: str
+    error: ErrorDetail | None
+    took: float
+
+
+class Session:
+    """The state of one stream of one node, in either protocol variant."""
+
+    def __init__(
+        self,
+        variant: Variant,
+        *,
+        waits: Waits | None = None,
+        before: Mapping[str, tuple[Typeset, ...]] | None = None,
+        lookup: Lookup = lambda _url, _version: None,
+    ) -> None:
+        """Start a stream; `before` is what an earlier stream of this node left with it (see `legacy`)."""
+        self.variant = variant
+        self.snapshot: Snapshot | None = None
+        self.states: dict[str, TypeState] = {}
+        self.deadline: float | None = None
+        self.answers: list[Answer] = []
+        self._waits = waits or Waits()
+        self._before = before or {}
+        self._lookup = lookup
+        self._inheritance = Inheritance()
+        self._sequencer = Sequencer(self.states, self._inheritance, self._waits)
+        self._early: list[Request] = []
+        self._respond = sotw.respond if variant is Variant.SOTW else delta.respond
+
+    def receive(self, request: Request, now: float) -> list[Response]:
+        """Take a request in; the responses that are due because of it.
+
+        Before there is a snapshot nothing is sent: an answer made of half of what is declared would take the
+        rest away from the client.
+        """
+        if self.snapshot is None:
+            self._early.append(request)
+            del self._early[:-_EARLY_REQUESTS]
+            return []
+        self._take(request, self.snapshot, now)
+        return self._advance(self.snapshot, now)
+
+    def publish(self, snapshot: Snapshot, now: float) -> list[Response]:
+        """Take a new snapshot of the node's group in; the responses that are due because of it."""
+        self.snapshot = snapshot
+        early, self._early = self._early, []
+        for request in early:
+            self._take(request, snapshot, now)
+        return self._advance(snapshot, now)
+
+    def tick(self, now: float) -> list[Response]:
+        """Let time pass; the responses that were waiting only so long."""
+        return [] if self.snapshot is None else self._advance(self.snapshot, now)
+
+    def in_sync(self) -> bool:
+        """Whether the client has accepted all that the snapshot has for it."""
+        snapshot = self.snapshot
+        return snapshot is not None and all(
+            not state.pending and state.acked is snapshot.typeset(url) for url, state in self.states.items()
+        )
+
+    def legacy(self) -> dict[str, tuple[Typeset, ...]]:
+        """What the client may go on to act on after this stream has ended, newest first, by type."""
+        return {url: tuple(state.possible())[::-1] for url, state in self.states.items()}
+
+    def _take(self, request: Request, snapshot: Snapshot, now: float) -> None:
+        state = self.states.get(request.type_url)
+        if state is None:
+            self._open(request, snapshot, now)
+            return
+        self._answer(state, request, snapshot, now)
+        if isinstance(request, SotwRequest):
+            sotw.subscribe(state, request, first=False)
+        else:
+            delta.subscribe(state, request, first=False)
+
+    def _open(self, request: Request, snapshot: Snapshot, now: float) -> None:
+        """The first request of a type on this stream; its nonce, if any, is of another stream and means nothing."""
+        url = request.type_url
+        state = self.states[url] = TypeState(url, empty(url))
+        current, known = snapshot.typeset(url), self._before.get(url, ())
+        if isinstance(request, SotwRequest):
+            sotw.subscribe(state, request, first=True)
+            adopt_sotw(state, request, current, known, self._lookup)
+            claims = bool(request.version_info)
+        else:
+            delta.subscribe(state, request, first=True)
+            adopt_delta(state, request, current, known)
+            claims = bool(request.initial_versions)
+        if claims and not self._inheritance.typesets:
+            self._inheritance.typesets = self._before
+            self._inheritance.until = now + self._waits.removal
+
+    def _answer(self, state: TypeState, request: Request, snapshot: Snapshot, now: float) -> None:
+        """Only nonce and `error_detail` decide what is an ACK and what a NACK; versions are not compared."""
+        pending = state.find_pending(request.nonce)
+        if pending is None:
+            return
+        response = pending.response
+        if request.error is None:
+            state.ack(pending, now)
+        else:
+            state.nack(pending, request.error, snapshot.typeset(state.type_url), now)
+        took = now - pending.sent_at
+        self.answers.append(Answer(state.type_url, response.version, response.nonce, request.error, took))
+
+    def _advance(self, snapshot: Snapshot, now: float) -> list[Response]:
+        """Bring every type as far as it may go; what one type settles may free another, hence the loop."""
+        responses: list[Response] = []
+        moved = True
+        while moved:
+            moved = False
+            for state in self._ordered():
+                moved |= self._step(state, snapshot, now, responses)
+        self._note_silence(now)
+        self.deadline = self._next_deadline(now)
+        return responses
+
+    def _ordered(self) -> Iterator[TypeState]:
+        for url in ORDER:
+            if url in self.states:
+                yield self.states[url]
+        for url, state in self.states.items():
+            if url not in ORDER:
+                yield state
+
+    def _step(self, state: TypeState, snapshot: Snapshot, now: float, responses: list[Response]) -> bool:
+        source = snapshot.typeset(state.type_url)
+        if state.held is source and state.answered and not state.resend and not state.refusals:
+            _note_waiting(state, Goal(source), now)
+            return False
+        if state.frozen is not source:
+            state.frozen = None
+        goal = self._sequencer.goal(snapshot, state, now)
+        step = self._respond(state, goal)
+        _note_waiting(state, goal, now)
+        if step is None:
+            return False
+        if step.response is None:
+            moved = state.held is not step.after or state.acked is not step.after
+            state.settle(step.after)
+            return moved
+        # A response that this stream may have had before needs a nonce that it has not had.
+        response = step.response if step.response.serial > state.serial else step.response.again()
+        state.sent(response, step.after, now)
+        state.timeouts += goal.overdue
+        responses.append(response)
+        if state.type_url == CLUSTER:
+            self._send_endpoints_again(response, step.after)
+        return True
+
+    def _send_endpoints_again(self, response: Response, clusters: Typeset) -> None:
+        """A cluster that is sent (again) warms anew and waits for its endpoints, changed or not.
+
+        xDS spec, "Resource warming"; measured with Envoy 1.40, it waits 15 s when nothing comes.
+        """
+        endpoints = self.states.get(ENDPOINT)
+        if endpoints is None:
+            return
+        sent = (clusters.get(name) for name, version in response.changes.items() if version is not None)
+        names = frozenset().union(*(cluster.refs.assignments for cluster in sent if cluster is not None))
+        endpoints.resend |= frozenset(endpoints.sub.select(names))
+
+    def _note_silence(self, now: float) -> None:
+        """Count the answers that removals waited for in vain."""
+        awaited = {state.waits_for for state in self.states.values()}
+        for state in self.states.values():
+            if not state.pending or not self._silent(state, now):
+                continue
+            nonce = state.pending[-1].response.nonce
+            if state.presumed != nonce and key_of(state.type_url) in awaited:
+                state.timeouts += 1
+                state.presumed = nonce
+
+    def _silent(self, state: TypeState, now: float) -> bool:
+        return now - state.pending[-1].sent_at >= self._waits.removal
+
+    def _next_deadline(self, now: float) -> float | None:
+        """When the first of the waits runs out, None when nothing waits."""
+        awaited = {state.waits_for for state in self.states.values()} - {None}
+        if not awaited:
+            return None
+        ends = [self._inheritance.until]
+        for state in self.states.values():
+            ends.extend(since + self._waits.order for since in state.blocked.values())
+            if state.pending and key_of(state.type_url) in awaited:
+                ends.append(state.pending[-1].sent_at + self._waits.removal)
+        return min((end for end in ends if end > now), default=None)
+
+
+def _note_waiting(state: TypeState, goal: Goal, now: float) -> None:
+    state.blocked = {content: state.blocked.get(content, now) for content in goal.blocked}
+    if state.waits_for != goal.waits_for:
+        state.waits_for, state.waits_since = goal.waits_for, now

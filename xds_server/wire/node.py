@@ -1,0 +1,51 @@
+"""Who a client is: the few facts that are kept of Envoy's Node message; the rest is dropped at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from envoy.config.core.v3 import base_pb2
+from google.protobuf.message import DecodeError
+
+from xds_server.wire.request import RequestError
+
+GROUP_METADATA = "tidegate.dev/group"
+"""The metadata key by which a node names its group."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeInfo:
+    """What is kept of a node: identity, group, build ("1.40.0", or the user agent's own version text)."""
+
+    id: str
+    cluster: str
+    group: str
+    build: str
+
+
+def parse_node(raw: bytes) -> NodeInfo:
+    """Read a Node message.
+
+    The group is `metadata["tidegate.dev/group"]`, else the node's cluster, else `default`.
+
+    Raises:
+        RequestError: the bytes are not a Node, or its id is empty.
+    """
+    node = base_pb2.Node()
+    try:
+        node.ParseFromString(raw)
+    except DecodeError as error:
+        msg = "the request's node is not a Node message"
+        raise RequestError(msg) from error
+    if not node.id:
+        msg = "node.id is empty: every client needs an id of its own"
+        raise RequestError(msg)
+    named = node.metadata.fields[GROUP_METADATA].string_value if GROUP_METADATA in node.metadata.fields else ""
+    return NodeInfo(node.id, node.cluster, named or node.cluster or "default", _build_of(node))
+
+
+def _build_of(node: base_pb2.Node) -> str:
+    if node.HasField("user_agent_build_version"):
+        version = node.user_agent_build_version.version
+        return f"{version.major_number}.{version.minor_number}.{version.patch}"
+    return node.user_agent_version or node.user_agent_name

@@ -1,0 +1,144 @@
+"""Discovery requests: bytes in, small frozen values out, the node cut away and parsed only where it is wanted.
+
+Envoy may send its whole Node (61 KB) with every request, so it is cut off by its length before anything else
+is parsed. Since one response with one nonce is shared by many streams, their ACKs are the same bytes too: a
+bounded cache makes a fleet's ACK cost one parse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from cachetools import LRUCache
+from envoy.service.discovery.v3 import discovery_pb2
+from google.protobuf.message import DecodeError, Message
+from google.rpc import status_pb2
+
+from xds_server.wire.decode import cut_field
+
+_CACHE_BYTES = 8 * 1024 * 1024
+_ENTRY_OVERHEAD = 512
+
+
+class RequestError(ValueError):
+    """The bytes are not a discovery request."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorDetail:
+    """Why a client refused a response: `google.rpc.Status` as code and text."""
+
+    code: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SotwRequest:
+    """A DiscoveryRequest; `node` holds its node's bytes only where the sender put it out of field order."""
+
+    type_url: str
+    version_info: str = ""
+    names: frozenset[str] = frozenset()
+    nonce: str = ""
+    error: ErrorDetail | None = None
+    node: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaRequest:
+    """A DeltaDiscoveryRequest; `initial_versions` is name → version; `node` as in SotwRequest."""
+
+    type_url: str
+    subscribe: frozenset[str] = frozenset()
+    unsubscribe: frozenset[str] = frozenset()
+    initial_versions: Mapping[str, str] = field(default_factory=dict)
+    nonce: str = ""
+    error: ErrorDetail | None = None
+    node: bytes = b""
+
+
+Request = SotwRequest | DeltaRequest
+R = TypeVar("R", SotwRequest, DeltaRequest)
+
+
+class RequestParser:
+    """Parses requests and remembers what equal bytes meant; one serves all streams of a server."""
+
+    def __init__(self) -> None:
+        self._sotw = _Memo(_parse_sotw, node_field=2)
+        self._delta = _Memo(_parse_delta, node_field=1)
+
+    def sotw(self, raw: bytes) -> tuple[SotwRequest, bytes]:
+        """Parse a DiscoveryRequest; the second value is its node's bytes, empty where it has none.
+
+        Raises:
+            RequestError: the bytes are not a DiscoveryRequest.
+        """
+        return self._sotw.parse(raw)
+
+    def delta(self, raw: bytes) -> tuple[DeltaRequest, bytes]:
+        """Parse a DeltaDiscoveryRequest; the second value is its node's bytes, empty where it has none.
+
+        Raises:
+            RequestError: the bytes are not a DeltaDiscoveryRequest.
+        """
+        return self._delta.parse(raw)
+
+
+class _Memo(Generic[R]):
+    """One kind of request: its parser, the number of its node field, and what was parsed before."""
+
+    def __init__(self, parse: Callable[[bytes], R], node_field: int) -> None:
+        self._parse = parse
+        self._node_field = node_field
+        self._known: LRUCache[bytes, tuple[R, int]] = LRUCache(_CACHE_BYTES, lambda entry: entry[1])
+
+    def parse(self, raw: bytes) -> tuple[R, bytes]:
+        node, rest = cut_field(raw, self._node_field)
+        entry = self._known.get(rest)
+        if entry is None:
+            entry = (self._parse(rest), len(rest) + _ENTRY_OVERHEAD)
+            if entry[1] <= _CACHE_BYTES:
+                self._known[rest] = entry
+        return entry[0], node or entry[0].node
+
+
+def _parse_sotw(rest: bytes) -> SotwRequest:
+    message = discovery_pb2.DiscoveryRequest()
+    _decode(message, rest)
+    return SotwRequest(
+        message.type_url,
+        message.version_info,
+        frozenset(message.resource_names),
+        message.response_nonce,
+        _error_of(message.error_detail) if message.HasField("error_detail") else None,
+        message.node.SerializeToString() if message.HasField("node") else b"",
+    )
+
+
+def _parse_delta(rest: bytes) -> DeltaRequest:
+    message = discovery_pb2.DeltaDiscoveryRequest()
+    _decode(message, rest)
+    return DeltaRequest(
+        message.type_url,
+        frozenset(message.resource_names_subscribe),
+        frozenset(message.resource_names_unsubscribe),
+        dict(message.initial_resource_versions),
+        message.response_nonce,
+        _error_of(message.error_detail) if message.HasField("error_detail") else None,
+        message.node.SerializeToString() if message.HasField("node") else b"",
+    )
+
+
+def _decode(message: Message, raw: bytes) -> None:
+    try:
+        message.ParseFromString(raw)
+    except DecodeError as error:
+        msg = f"these {len(raw)} bytes are not a {message.DESCRIPTOR.name}"
+        raise RequestError(msg) from error
+
+
+def _error_of(status: status_pb2.Status) -> ErrorDetail:
+    return ErrorDetail(status.code, status.message)
