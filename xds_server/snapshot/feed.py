@@ -1,0 +1,76 @@
+"""A feed: what one source has said so far and how it fares; the pipeline's end of the Source protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xds_server.ir.declared import Unit
+from xds_server.ir.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """How a source fares: `objects` counts what it declares by kind, `problems` are its standing errors."""
+
+    name: str
+    kind: str
+    synced: bool
+    last_sync: float
+    objects: Mapping[str, int]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(slots=True)
+class Feed:
+    """The sink of one source: gathers what it hands over until the pipeline takes it."""
+
+    name: str
+    kind: str
+    wake: Callable[[], None]
+    clock: Callable[[], float]
+    is_synced: bool = False
+    last_sync: float = 0.0
+    failure: Problem | None = None
+    unit_problems: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
+    unit_objects: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    _units: dict[str, Unit | None] = field(default_factory=dict)
+
+    def replace(self, units: Sequence[Unit], removed: Sequence[str] = ()) -> None:
+        """See `Sink.replace`: of a place that speaks twice before it is heard, the last word counts."""
+        self._units.update((unit.key, unit) for unit in units)
+        self._units.update(dict.fromkeys(removed))
+        self.last_sync = self.clock()
+        self.wake()
+
+    def synced(self) -> None:
+        """See `Sink.synced`."""
+        self.is_synced = True
+        self.last_sync = self.clock()
+        self.wake()
+
+    def failed(self, problem: Problem) -> None:
+        """See `Sink.failed`."""
+        self.failure = problem
+        self.wake()
+
+    def recovered(self) -> None:
+        """See `Sink.recovered`."""
+        self.failure = None
+        self.wake()
+
+    def take(self) -> dict[str, Unit | None]:
+        """All that was handed over since the last call: unit by key, None for a place that is gone."""
+        taken, self._units = self._units, {}
+        return taken
+
+    def report(self) -> SourceReport:
+        """How the source fares now; its own failure comes before those of its places, in their order."""
+        objects: dict[str, int] = {}
+        for counts in self.unit_objects.values():
+            for kind, count in counts.items():
+                objects[kind] = objects.get(kind, 0) + count
+        problems = [problem for _, found in sorted(self.unit_problems.items()) for problem in found]
+        if self.failure is not None:
+            problems.insert(0, self.failure)
+        return SourceReport(self.name, self.kind, self.is_synced, self.last_sync, objects, tuple(problems))

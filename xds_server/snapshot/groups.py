@@ -1,0 +1,113 @@
+"""Groups: for each the snapshot served now and those before it, and who wants to hear of the next."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from xds_server.snapshot.snapshot import Snapshot
+from xds_server.snapshot.typeset import Typeset
+
+Listener = Callable[[Snapshot], None]
+
+
+class Tally:
+    """How many nodes accepted and refused one snapshot; a node counts once for each."""
+
+    __slots__ = ("acked", "nacked")
+
+    def __init__(self) -> None:
+        self.acked = 0
+        self.nacked = 0
+
+
+class Group:
+    """One group: its snapshots, newest last, and their tallies."""
+
+    def __init__(self, name: str, keep: int) -> None:
+        self.name = name
+        self._history: deque[tuple[Snapshot, Tally]] = deque(maxlen=keep)
+        self._listeners: dict[object, Listener] = {}
+
+    @property
+    def current(self) -> Snapshot | None:
+        """The snapshot that is served, None before the first."""
+        return self._history[-1][0] if self._history else None
+
+    @property
+    def tally(self) -> Tally:
+        """How the current snapshot fares."""
+        return self._history[-1][1] if self._history else Tally()
+
+    def history(self) -> list[tuple[Snapshot, Tally]]:
+        """All snapshots that are kept, newest first."""
+        return list(reversed(self._history))
+
+    def find(self, version: str) -> Snapshot | None:
+        """The newest kept snapshot of that version, or with that seq in decimal digits; None if there is none."""
+        for snapshot, _ in reversed(self._history):
+            if version in (snapshot.version, str(snapshot.seq)):
+                return snapshot
+        return None
+
+    def previous(self, snapshot: Snapshot) -> Snapshot | None:
+        """The kept snapshot before that one."""
+        older = [each for each, _ in self._history if each.seq < snapshot.seq]
+        return older[-1] if older else None
+
+    def typeset(self, type_url: str, version: str) -> Typeset | None:
+        """The newest kept typeset of that type and version."""
+        for snapshot, _ in reversed(self._history):
+            found = snapshot.types.get(type_url)
+            if found is not None and found.version == version:
+                return found
+        return None
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Serve a snapshot from now on, and tell all who watch."""
+        before = self.current
+        self._history.append((snapshot, Tally()))
+        if before is not None:
+            for url, typeset in before.types.items():
+                if snapshot.types.get(url) is not typeset:
+                    typeset.retire()
+        for tell in list(self._listeners.values()):
+            tell(snapshot)
+
+    def watch(self, key: object, listener: Listener) -> None:
+        """Have `listener` called with each new snapshot until `unwatch(key)`."""
+        self._listeners[key] = listener
+
+    def unwatch(self, key: object) -> None:
+        """Stop calling the listener of that key."""
+        self._listeners.pop(key, None)
+
+
+class Groups:
+    """All groups by name. `synced` is set once every source has handed over all that it has."""
+
+    def __init__(self, keep: int = 100) -> None:
+        """Keep that many snapshots of each group."""
+        self.synced = False
+        self._keep = keep
+        self._groups: dict[str, Group] = {}
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(sorted(self._groups.values(), key=lambda group: group.name))
+
+    def get(self, name: str) -> Group | None:
+        """The group of that name, None if nothing is declared for it and no node is in it."""
+        return self._groups.get(name)
+
+    def obtain(self, name: str) -> Group:
+        """The group of that name, made if it is not there."""
+        group = self._groups.get(name)
+        if group is None:
+            group = self._groups[name] = Group(name, self._keep)
+        return group
+
+    def forget(self, name: str) -> None:
+        """Drop a group for which nothing was ever declared; called when its last node has left."""
+        group = self._groups.get(name)
+        if group is not None and all(not len(typeset) for each, _ in group.history() for typeset in each.types.values()):
+            del self._groups[name]

@@ -1,0 +1,101 @@
+"""The tracker: who is connected, how far each group has come, and who left a moment ago."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from xds_server.ir.events import EventKind
+from xds_server.snapshot.groups import Groups
+from xds_server.status.events import EventBus
+from xds_server.status.node import LiveNode, NodeReport
+
+DEPARTED_SHOWN = 60.0
+"""Seconds for which a node that left is still shown, as not connected."""
+
+_DEPARTED_KEPT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCounts:
+    """The nodes of a group: connected now, with everything accepted, refusing something."""
+
+    connected: int
+    acked: int
+    nacked: int
+
+    @property
+    def programmed(self) -> bool:
+        """Whether every connected node has accepted the version; false with none."""
+        return 0 < self.connected == self.acked
+
+
+class Tracker:
+    """The registry of streams. Streams are looked at when somebody asks; nothing is copied per ACK."""
+
+    def __init__(self, groups: Groups, bus: EventBus, clock: Callable[[], float]) -> None:
+        """Take times from `clock` (POSIX seconds)."""
+        self._groups = groups
+        self._bus = bus
+        self._clock = clock
+        self._live: dict[LiveNode, None] = {}
+        self._by_group: dict[str, dict[LiveNode, None]] = {}
+        self._departed: dict[LiveNode, tuple[float, NodeReport]] = {}
+
+    def joined(self, node: LiveNode) -> None:
+        """Note a stream whose node has said who it is."""
+        self._live[node] = None
+        self._by_group.setdefault(node.group, {})[node] = None
+
+    def left(self, node: LiveNode) -> None:
+        """Note the end of a stream."""
+        if self._live.pop(node, node) is node:
+            return
+        members = self._by_group[node.group]
+        del members[node]
+        if not members:
+            del self._by_group[node.group]
+            self._groups.forget(node.group)
+        self._departed[node] = (self._clock(), replace(node.report(), connected=False))
+        while len(self._departed) > _DEPARTED_KEPT:
+            del self._departed[next(iter(self._departed))]
+
+    def acked(self, node: LiveNode, type_key: str, version: str, *, completes: bool) -> None:
+        """Note an ACK; `completes` when the node has with it accepted its group's snapshot as a whole."""
+        group = self._groups.get(node.group)
+        if completes and group is not None:
+            group.tally.acked += 1
+        data = {"node": node.id, "group": node.group, "type": type_key, "version": version, "in_sync": completes}
+        self._bus.emit(EventKind.ACK, data)
+
+    def nacked(self, node: LiveNode, type_key: str, version: str, message: str, *, first: bool) -> None:
+        """Note a NACK; `first` when it is the node's first for its group's snapshot."""
+        group = self._groups.get(node.group)
+        if first and group is not None:
+            group.tally.nacked += 1
+        data = {"node": node.id, "group": node.group, "type": type_key, "version": version, "message": message}
+        self._bus.emit(EventKind.NACK, data)
+
+    def counts(self, group: str) -> NodeCounts:
+        """How far the nodes of a group have come."""
+        members = self._by_group.get(group, {})
+        acked = sum(node.in_sync() for node in members)
+        return NodeCounts(len(members), acked, sum(node.refusing() for node in members))
+
+    def streams(self) -> int:
+        """How many streams are up."""
+        return len(self._live)
+
+    def nodes(self, group: str | None = None, node_id: str | None = None) -> list[NodeReport]:
+        """Reports on all streams, those that ended less than a minute ago included; by id, then time."""
+        oldest = self._clock() - DEPARTED_SHOWN
+        for node in [node for node, (at, _) in self._departed.items() if at < oldest]:
+            del self._departed[node]
+        live = self._live if group is None else self._by_group.get(group, {})
+        reports = [node.report() for node in live if node_id is None or node.id == node_id]
+        reports += [
+            report
+            for _, report in self._departed.values()
+            if group in (None, report.group) and node_id in (None, report.id)
+        ]
+        return sorted(reports, key=lambda report: (report.id, report.since))
