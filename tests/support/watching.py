@@ -1,0 +1,87 @@
+"""Questions that several tests put to an Envoy or to Tidegate."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from functools import partial
+from typing import Any
+
+import aiohttp
+
+from tests.support.certificates import serial_of
+from xds_server.demo.control_plane import ControlPlane
+from xds_server.demo.envoys import Envoy
+from xds_server.demo.polling import until
+
+CONFIG_STATS = "update_(attempt|success|rejected)$"
+"""The counters of all xDS subscriptions of an Envoy."""
+
+
+async def ask(url: str) -> tuple[int, str]:
+    """One request on a connection of its own: status and body."""
+    async with aiohttp.ClientSession() as session, session.get(url) as response:
+        return response.status, await response.text()
+
+
+async def answers(url: str, status: int, body: str | None = None) -> bool:
+    """Whether a request is answered so; False also when nobody answers."""
+    try:
+        got = await ask(url)
+    except aiohttp.ClientError:
+        return False
+    return got[0] == status and body in (None, got[1])
+
+
+async def updates(envoy: Envoy) -> dict[str, int]:
+    """How often each kind of configuration was asked for, taken and refused, by Envoy's count."""
+    return await envoy.stats(CONFIG_STATS)
+
+
+async def last_updated(envoy: Envoy) -> dict[str, str]:
+    """When each dynamic cluster, listener and route configuration was last taken, by Envoy's clock."""
+    clusters = await envoy.dump("dynamic_active_clusters")
+    listeners = await envoy.dump("dynamic_listeners")
+    routes = await envoy.dump("dynamic_route_configs")
+    moments = {f"cds/{entry['cluster']['name']}": entry["last_updated"] for entry in clusters}
+    moments |= {f"lds/{entry['name']}": entry["active_state"]["last_updated"] for entry in listeners}
+    return moments | {f"rds/{entry['route_config']['name']}": entry["last_updated"] for entry in routes}
+
+
+async def refusal(plane: ControlPlane, node: str, kind: str, *, after: int) -> dict[str, Any]:
+    """Wait until `node` refused the version of `kind` that came after number `after`; return what is told of it."""
+
+    async def nacked() -> dict[str, Any] | None:
+        group, answer = await plane.group(), await plane.node(node)
+        told: dict[str, Any] | None = answer.get("types", {}).get(kind, {}).get("nacked")
+        fresh = group.get("seq", 0) > after and told and told["version"] == group["types"][kind]["version"]
+        return told if fresh else None
+
+    return await until(nacked, within=10, what=f"{node} refuses {kind}")
+
+
+async def handshake(address: str, context: ssl.SSLContext) -> int | None:
+    """The serial number of the certificate that a TLS server shows; None when there is no handshake."""
+    host, _, port = address.rpartition(":")
+    try:
+        _, writer = await asyncio.open_connection(host, int(port), ssl=context, server_hostname=host)
+    except OSError:
+        return None
+    try:
+        return serial_of(writer.get_extra_info("ssl_object").getpeercert(binary_form=True))
+    finally:
+        writer.close()
+
+
+async def shows(envoy: Envoy, listener: str, serial: int, context: ssl.SSLContext) -> bool:
+    """Whether `listener` is open and shows the certificate with `serial`."""
+    address = await envoy.listener_now(listener)
+    return address is not None and await handshake(address, context) == serial
+
+
+async def wait_for_certificate(
+    envoy: Envoy, listener: str, serial: int, context: ssl.SSLContext, *, within: float
+) -> None:
+    """Wait until `listener` shows the certificate with `serial`."""
+    probe = partial(shows, envoy, listener, serial, context)
+    await until(probe, within=within, what=f"{envoy.node} shows the certificate {serial}")

@@ -1,0 +1,1 @@
+"""`tidegate demo`: the whole of Tidegate on one machine, with real Envoys and requests running all the time."""
