@@ -1,0 +1,87 @@
+# Everything that is done with a checkout. All of it lives in .venv; `make help` lists the targets.
+#
+# A fresh machine needs only make and Python 3.11 or newer with venv; PYTHON=COMMAND chooses the Python.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+bin := .venv/bin
+python := $(bin)/python
+pip := $(python) -m pip --disable-pip-version-check
+pytest := $(python) -m pytest
+
+# Tests that need something that is not a Python package run where it is there, not here.
+local := not soak and not kafka and not kube and not browser
+# Real Envoys under load want the machine for themselves, so they come second and one at a time. With ARGS
+# one of the two may have nothing to do (pytest's exit code 5).
+none_is_fine = $(if $(ARGS),|| [ $$? -eq 5 ])
+
+# Each stamp says that the lock file of its name is installed; what `dev` installs includes what `demo` does.
+made := .venv/made.stamp
+demo_ready := .venv/demo.stamp
+dev_ready := .venv/dev.stamp
+
+.PHONY: help .venv demo test soak lint fmt docs lock clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z.]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do \
+		printf '  make %-6s %s\n' "$$name" "$$text"; done
+
+.venv: $(dev_ready) ## Make the virtual environment with everything for development
+
+demo: $(demo_ready) ## Show Tidegate with two real Envoys (ARGS=--once: one round, then exit)
+	@$(bin)/tidegate demo $(ARGS)
+
+test: $(dev_ready) ## Run all tests that need nothing but Python packages (ARGS goes to pytest)
+	$(pytest) -n 2 -m "$(local) and not envoy" $(ARGS) $(none_is_fine)
+	$(pytest) -m "$(local) and envoy" $(ARGS) $(none_is_fine)
+
+soak: $(dev_ready) ## Run the long counts
+	$(pytest) -m soak --timeout 3600 $(ARGS)
+
+lint: $(dev_ready) ## Check style, types, folder rules and spelling
+	$(bin)/ruff check
+	$(bin)/ruff format --check
+	$(bin)/mypy
+	$(bin)/lint-imports --no-logo
+	$(bin)/codespell
+	$(bin)/yamllint --strict .
+
+fmt: $(dev_ready) ## Format the code and repair what can be repaired
+	$(bin)/ruff check --fix
+	$(bin)/ruff format
+
+docs: $(dev_ready) ## Write the generated pages of docs/
+	$(python) -m xds_server.settings.reference docs/configuration.md
+
+# `make lock ARGS=--upgrade` takes newer versions. demo.lock holds the same versions as dev.lock.
+lock: $(dev_ready) ## Resolve the dependencies of pyproject.toml anew into requirements/
+	$(bin)/uv pip compile $(lock_flags) --extra dev -o requirements/dev.lock $(ARGS)
+	$(bin)/uv pip compile $(lock_flags) --extra demo -c requirements/dev.lock -o requirements/demo.lock
+
+lock_flags := --quiet pyproject.toml --group build --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --custom-compile-command "make lock"
+
+clean: ## Remove what was made here, .venv included
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# --- the virtual environment, step by step ---------------------------------------------------------------
+
+$(made): scripts/find-python
+	@$(pip) --version >/dev/null 2>&1 || { python=$$(scripts/find-python) && \
+		echo "making .venv with $$python" && "$$python" -m venv --clear .venv; }
+	@touch $@
+
+$(demo_ready): $(made) requirements/demo.lock pyproject.toml
+	@echo "installing requirements/demo.lock"
+	@$(pip) install --quiet --require-hashes -r requirements/demo.lock
+	@$(pip) install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(dev_ready): $(made) requirements/dev.lock pyproject.toml
+	@echo "installing requirements/dev.lock"
+	@$(pip) install --quiet --require-hashes -r requirements/dev.lock
+	@$(pip) install --quiet --no-deps --no-build-isolation -e .
+	@touch $(demo_ready) $@

@@ -1,0 +1,40 @@
+"""Keys whose feature has not come: they are named when they were configured, and only then."""
+
+from __future__ import annotations
+
+from tests.unit.settings.cases import WHOLE, Load
+from xds_server.settings import Settings, without_effect
+from xds_server.settings.later import LATER
+from xds_server.settings.schema import keys
+
+NOW = """
+xds: {address: "a:1", max_streams: 1, max_request_bytes: 1, max_names: 1, coalesce: {quiet: 1, max: 1},
+  order_timeout: 1, removal_timeout: 1}
+admin: {address: "a:2"}
+sources: [{kind: files, path: a, watch: false}]
+files: {settle: 1}
+log: {level: info, format: json}
+"""
+
+
+def test_nothing_is_said_about_what_has_effect(load_text: Load) -> None:
+    assert without_effect(load_text(NOW)) == []
+    assert without_effect(Settings()) == []
+
+
+def test_every_later_key_of_the_whole_schema_is_named(load_text: Load) -> None:
+    named = without_effect(load_text(WHOLE))
+    assert set(named) == LATER | {"sources[1] (kind kubernetes)", "sources[2] (kind push)"}
+    assert named.index("xds.tls") < named.index("admin.tls") < named.index("kubernetes")
+
+
+def test_a_default_that_was_written_is_named_too(load_text: Load) -> None:
+    assert without_effect(load_text("preflight: {enabled: false}")) == ["preflight"]
+    assert without_effect(load_text("", {"state_dir": "x"}, {"TIDEGATE_XDS__ADVERTISE": "a:1"})) == [
+        "xds.advertise",
+        "state_dir",
+    ]
+
+
+def test_the_table_names_only_keys_that_there_are() -> None:
+    assert {key.path for key in keys(Settings)} >= LATER

@@ -1,0 +1,92 @@
+"""The sections about the fleet: who belongs to which group, how a version is rolled out, what is made for it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from xds_server.settings.base import Section
+from xds_server.settings.units import Count, Interval, Percent, Share
+
+Name = Annotated[str, Field(min_length=1)]
+
+
+class Locality(Section):
+    """Where a node says that it is; what is given must be equal."""
+
+    region: str | None = None
+    """Region."""
+    zone: str | None = None
+    """Zone."""
+    sub_zone: str | None = None
+    """Part of a zone."""
+
+
+class Match(Section):
+    """What a node must be like; all that is given must fit."""
+
+    id: str | None = None
+    """Pattern for `node.id`, with `*` and `?` as in file names."""
+    cluster: str | None = None
+    """Pattern for `node.cluster`."""
+    metadata: dict[str, object] = Field(default_factory=dict)
+    """Keys of `node.metadata` and the values that they must have."""
+    locality: Locality | None = None
+    """Where the node says that it is."""
+
+
+class GroupRule(Section):
+    """One entry of `groups`: nodes that match are of that group. The first entry that fits counts."""
+
+    match: Match
+    """What a node must be like."""
+    group: Name
+    """The group that it gets."""
+
+
+class Canary(Section):
+    """How a new version is tried on a few nodes first."""
+
+    nodes: Share = 1
+    """How many nodes, or which part of the group."""
+    soak: Interval = 10.0
+    """How long they must run well before the others follow."""
+    ack_timeout: Interval = 30.0
+    """How long they may take to accept it."""
+
+
+class Rollout(Section):
+    """The section `rollout`: how a new version reaches the nodes of a group."""
+
+    strategy: Literal["immediate", "canary"] = "immediate"
+    """All nodes at once, or a few first."""
+    canary: Canary = Canary()
+    """The few."""
+
+
+class Provision(Section):
+    """The section `provision`: Envoy Deployments that Tidegate makes, one for each Gateway."""
+
+    enabled: bool = False
+    """Make them."""
+    image: Name = "envoyproxy/envoy:v1.40.0"
+    """Container image of Envoy."""
+
+
+class DegradationBreaker(Section):
+    """When too much is degraded at once to be true: further degradations are held back."""
+
+    percent: Percent = 50
+    """Part of the routes."""
+    window: Interval = 60.0
+    """Degraded within so long."""
+    minimum: Count = 4
+    """With fewer routes than this it never holds back."""
+
+
+class Degradation(Section):
+    """The section `degradation`: what holds for all routes that have a degraded way."""
+
+    breaker: DegradationBreaker = DegradationBreaker()
+    """The brake on degrading everything."""
