@@ -11,11 +11,15 @@ from xds_server.ir.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """How a source fares: `objects` counts what it declares by kind, `problems` are its standing errors."""
+    """How a source fares: `objects` counts what it declares by kind, `problems` are its standing errors.
+
+    `up` means that all it has was handed over once and that it can be read now.
+    """
 
     name: str
     kind: str
     synced: bool
+    up: bool
     last_sync: float
     objects: Mapping[str, int]
     problems: tuple[Problem, ...]
@@ -23,7 +27,10 @@ class SourceReport:
 
 @dataclass(slots=True)
 class Feed:
-    """The sink of one source: gathers what it hands over until the pipeline takes it."""
+    """The sink of one source: gathers what it hands over until the pipeline takes it.
+
+    `problems` and `objects` are what the pipeline made of it: the standing errors, and the counts by kind.
+    """
 
     name: str
     kind: str
@@ -32,8 +39,8 @@ class Feed:
     is_synced: bool = False
     last_sync: float = 0.0
     failure: Problem | None = None
-    unit_problems: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
-    unit_objects: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    objects: Mapping[str, int] = field(default_factory=dict)
     _units: dict[str, Unit | None] = field(default_factory=dict)
 
     def replace(self, units: Sequence[Unit], removed: Sequence[str] = ()) -> None:
@@ -65,12 +72,8 @@ class Feed:
         return taken
 
     def report(self) -> SourceReport:
-        """How the source fares now; its own failure comes before those of its places, in their order."""
-        objects: dict[str, int] = {}
-        for counts in self.unit_objects.values():
-            for kind, count in counts.items():
-                objects[kind] = objects.get(kind, 0) + count
-        problems = [problem for _, found in sorted(self.unit_problems.items()) for problem in found]
-        if self.failure is not None:
-            problems.insert(0, self.failure)
-        return SourceReport(self.name, self.kind, self.is_synced, self.last_sync, objects, tuple(problems))
+        """How the source fares now; its own failure comes before those of its places."""
+        own = () if self.failure is None else (self.failure,)
+        up = self.is_synced and self.failure is None
+        problems = (*own, *self.problems)
+        return SourceReport(self.name, self.kind, self.is_synced, up, self.last_sync, self.objects, problems)

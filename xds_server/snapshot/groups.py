@@ -84,16 +84,31 @@ class Group:
 
 
 class Groups:
-    """All groups by name. `synced` is set once every source has handed over all that it has."""
+    """All groups by name."""
 
-    def __init__(self, keep: int = 100) -> None:
-        """Keep that many snapshots of each group."""
-        self.synced = False
+    def __init__(self, clock: Callable[[], float], keep: int = 100) -> None:
+        """Keep that many snapshots of each group; `clock` (POSIX seconds) dates the empty ones."""
+        self._clock = clock
         self._keep = keep
+        self._synced = False
         self._groups: dict[str, Group] = {}
 
     def __iter__(self) -> Iterator[Group]:
         return iter(sorted(self._groups.values(), key=lambda group: group.name))
+
+    @property
+    def synced(self) -> bool:
+        """Whether every source has handed over all that it has."""
+        return self._synced
+
+    def set_synced(self) -> None:
+        """Note that all sources are synced: from now on a group without a snapshot is known to be empty."""
+        if self._synced:
+            return
+        self._synced = True
+        for group in self:
+            if group.current is None:
+                group.publish(Snapshot(group.name, 0, self._clock()))
 
     def get(self, name: str) -> Group | None:
         """The group of that name, None if nothing is declared for it and no node is in it."""
@@ -104,10 +119,12 @@ class Groups:
         group = self._groups.get(name)
         if group is None:
             group = self._groups[name] = Group(name, self._keep)
+            if self._synced:
+                group.publish(Snapshot(name, 0, self._clock()))
         return group
 
     def forget(self, name: str) -> None:
         """Drop a group for which nothing was ever declared; called when its last node has left."""
         group = self._groups.get(name)
-        if group is not None and all(not len(typeset) for each, _ in group.history() for typeset in each.types.values()):
+        if group is not None and all(snapshot.seq == 0 for snapshot, _ in group.history()):
             del self._groups[name]

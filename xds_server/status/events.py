@@ -57,8 +57,8 @@ class EventBus:
         self._followers.add(queue)
         try:
             if after is not None:
-                for event in [each for each in self._kept if each.id > after]:
-                    yield event
+                for kept in [each for each in self._kept if each.id > after]:
+                    yield kept
             while (event := await queue.get()) is not None:
                 yield event
         finally:

@@ -79,6 +79,10 @@ class LiveNode(Protocol):
     def group(self) -> str:
         """The node's group."""
 
+    @property
+    def protocol(self) -> str:
+        """`sotw` or `delta`."""
+
     def in_sync(self) -> bool:
         """Whether it has accepted all that its group's snapshot has for it."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from xds_server.ir.events import EventKind
@@ -60,21 +61,28 @@ class Tracker:
         while len(self._departed) > _DEPARTED_KEPT:
             del self._departed[next(iter(self._departed))]
 
-    def acked(self, node: LiveNode, type_key: str, version: str, *, completes: bool) -> None:
-        """Note an ACK; `completes` when the node has with it accepted its group's snapshot as a whole."""
-        group = self._groups.get(node.group)
-        if completes and group is not None:
-            group.tally.acked += 1
-        data = {"node": node.id, "group": node.group, "type": type_key, "version": version, "in_sync": completes}
-        self._bus.emit(EventKind.ACK, data)
+    def acked(self, node: LiveNode, type_key: str, version: str) -> None:
+        """Note an ACK."""
+        self._emit(EventKind.ACK, node, {"type": type_key, "version": version})
 
-    def nacked(self, node: LiveNode, type_key: str, version: str, message: str, *, first: bool) -> None:
-        """Note a NACK; `first` when it is the node's first for its group's snapshot."""
+    def nacked(self, node: LiveNode, type_key: str, version: str, message: str) -> None:
+        """Note a NACK."""
+        self._emit(EventKind.NACK, node, {"type": type_key, "version": version, "message": message})
+
+    def completed(self, node: LiveNode) -> None:
+        """Note that a node has accepted the current snapshot of its group as a whole."""
         group = self._groups.get(node.group)
-        if first and group is not None:
+        if group is not None:
+            group.tally.acked += 1
+
+    def refused(self, node: LiveNode) -> None:
+        """Note that a node has refused something of the current snapshot of its group."""
+        group = self._groups.get(node.group)
+        if group is not None:
             group.tally.nacked += 1
-        data = {"node": node.id, "group": node.group, "type": type_key, "version": version, "message": message}
-        self._bus.emit(EventKind.NACK, data)
+
+    def _emit(self, kind: EventKind, node: LiveNode, data: dict[str, object]) -> None:
+        self._bus.emit(kind, {"node": node.id, "group": node.group, **data})
 
     def counts(self, group: str) -> NodeCounts:
         """How far the nodes of a group have come."""
@@ -82,9 +90,9 @@ class Tracker:
         acked = sum(node.in_sync() for node in members)
         return NodeCounts(len(members), acked, sum(node.refusing() for node in members))
 
-    def streams(self) -> int:
-        """How many streams are up."""
-        return len(self._live)
+    def streams(self) -> Mapping[str, int]:
+        """How many streams are up, by protocol."""
+        return Counter(node.protocol for node in self._live)
 
     def nodes(self, group: str | None = None, node_id: str | None = None) -> list[NodeReport]:
         """Reports on all streams, those that ended less than a minute ago included; by id, then time."""

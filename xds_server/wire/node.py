@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from envoy.config.core.v3 import base_pb2
 from google.protobuf.message import DecodeError
 
+from xds_server.wire.decode import cut_field
 from xds_server.wire.request import RequestError
 
 GROUP_METADATA = "tidegate.dev/group"
@@ -48,4 +49,10 @@ def _build_of(node: base_pb2.Node) -> str:
     if node.HasField("user_agent_build_version"):
         version = node.user_agent_build_version.version
         return f"{version.major_number}.{version.minor_number}.{version.patch}"
-    return node.user_agent_version or node.user_agent_name
+    return str(node.user_agent_version or node.user_agent_name)
+
+
+def node_id(raw: bytes) -> str:
+    """The id alone, for a cheap look at the nodes of later requests; "" when it is not the first field."""
+    found, _ = cut_field(raw, 1)
+    return (found or b"").decode(errors="replace")

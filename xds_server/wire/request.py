@@ -67,8 +67,8 @@ class RequestParser:
     """Parses requests and remembers what equal bytes meant; one serves all streams of a server."""
 
     def __init__(self) -> None:
-        self._sotw = _Memo(_parse_sotw, node_field=2)
-        self._delta = _Memo(_parse_delta, node_field=1)
+        self._sotw: _Memo[SotwRequest] = _Memo(_parse_sotw, node_field=2)
+        self._delta: _Memo[DeltaRequest] = _Memo(_parse_delta, node_field=1)
 
     def sotw(self, raw: bytes) -> tuple[SotwRequest, bytes]:
         """Parse a DiscoveryRequest; the second value is its node's bytes, empty where it has none.

@@ -1,0 +1,166 @@
+"""The composition root: makes every part out of the settings, joins them, runs them in one task group, ends them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import time
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import structlog
+import uvloop
+
+from xds_server.admin import AdminDeps, AdminServer
+from xds_server.ir.events import Event, EventKind
+from xds_server.ir.origin import Origin
+from xds_server.ir.problem import Problem
+from xds_server.settings.later import without_effect
+from xds_server.settings.root import Settings
+from xds_server.snapshot.assemble import Assembler
+from xds_server.snapshot.feed import Feed
+from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.pipeline import Coalesce, Pipeline
+from xds_server.sources.base import Source
+from xds_server.sources.registry import make_sources
+from xds_server.status.events import EventBus
+from xds_server.status.gauges import observe_fleet
+from xds_server.status.tracker import Tracker
+from xds_server.stream.context import Limits, StreamContext
+from xds_server.stream.sequencer import Waits
+from xds_server.stream.server import XdsServer
+from xds_server.telemetry.logs import configure
+from xds_server.telemetry.metrics import Metrics
+from xds_server.translate.native import decode
+from xds_server.translate.prune import prune_routes
+from xds_server.translate.render import to_json
+
+_RETRY = 5.0
+"""Seconds after which a source that ended by an error is started again."""
+
+_log = structlog.get_logger()
+
+
+def run(settings: Settings, address_file: Path | None = None) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Raises:
+        OSError: an address can't be listened on.
+    """
+    configure(settings.log.level, settings.log.format)
+    uvloop.run(_serve(settings, address_file))
+
+
+@dataclass(slots=True)
+class App:
+    """All parts of one running Tidegate."""
+
+    groups: Groups
+    bus: EventBus
+    pipeline: Pipeline
+    sources: list[tuple[Source, Feed]]
+    xds: XdsServer
+    admin: AdminServer
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+def build(settings: Settings) -> App:
+    """Make and join all parts; nothing runs yet."""
+    metrics = Metrics(version("tidegate"))
+    groups = Groups(time.time)
+    bus = EventBus(time.time)
+    tracker = Tracker(groups, bus, time.time)
+    coalesce = Coalesce(settings.xds.coalesce.quiet, settings.xds.coalesce.max)
+    pipeline = Pipeline(Assembler(decode, prune_routes), groups, coalesce, metrics, bus.emit)
+    sources = [(source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings)]
+    limits = Limits(settings.xds.max_streams, settings.xds.max_request_bytes, settings.xds.max_names)
+    waits = Waits(settings.xds.order_timeout, settings.xds.removal_timeout)
+    stopping = asyncio.Event()
+
+    def unready() -> str | None:
+        if stopping.is_set():
+            return "shutting down"
+        return None if groups.synced else "not every source has been read once yet"
+
+    observe_fleet(metrics, groups, tracker, pipeline.sources)
+    deps = AdminDeps(groups, tracker, bus, pipeline.sources, unready, to_json, metrics.render)
+    xds = XdsServer(StreamContext(groups, tracker, metrics, waits, limits))
+    return App(groups, bus, pipeline, sources, xds, AdminServer(deps), stopping)
+
+
+async def _serve(settings: Settings, address_file: Path | None) -> None:
+    app = build(settings)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, app.stopping.set)
+    _warn(settings)
+    async with asyncio.TaskGroup() as tasks:
+        addresses = {"xds": await app.xds.start(settings.xds.address)}
+        addresses["admin"] = await app.admin.start(settings.admin.address)
+        _announce(addresses, address_file)
+        running = [tasks.create_task(_log_events(app.bus)), tasks.create_task(app.pipeline.run())]
+        running += [tasks.create_task(_run_source(source, feed)) for source, feed in app.sources]
+        running.append(tasks.create_task(_follow_readiness(app)))
+        await app.stopping.wait()
+        _log.info("stopping")
+        await app.xds.stop()
+        app.bus.close()
+        await app.admin.stop()
+        for task in running:
+            task.cancel()
+    _log.info("stopped")
+
+
+async def _run_source(source: Source, feed: Feed) -> None:
+    """Run a source for ever: one that ends by an error is reported and started again; the others go on."""
+    while True:
+        try:
+            await source.run(feed)
+        except Exception as error:  # A plug-in may raise anything; this is its task's boundary.
+            _log.exception("source_failed", source=source.name)
+            feed.failed(Problem(Origin(source.name), "SourceFailed", f"{type(error).__name__}: {error}"))
+        await asyncio.sleep(_RETRY)
+
+
+async def _follow_readiness(app: App) -> None:
+    await app.pipeline.synced.wait()
+    await app.xds.set_serving(serving=True)
+    _log.info("ready", groups=[group.name for group in app.groups])
+
+
+async def _log_events(bus: EventBus) -> None:
+    async for event in bus.follow(after=0):
+        _log_event(event)
+
+
+def _log_event(event: Event) -> None:
+    if event.kind is EventKind.VERSION:
+        _log.info("published", **event.data)
+    elif event.kind is EventKind.NACK:
+        _log.warning("refused", **event.data)
+    elif event.kind is EventKind.SOURCE:
+        (_log.error if event.data.get("error") else _log.info)("source", **event.data)
+    else:
+        _log.debug(event.kind.value, **event.data)
+
+
+def _warn(settings: Settings) -> None:
+    for key in without_effect(settings):
+        _log.warning("setting_without_effect", key=key, hint="its feature comes with a later version")
+    if not settings.sources:
+        _log.warning("no_sources", hint="nothing is declared anywhere; set `sources`, or --files PATH")
+    for name, address in (("xds", settings.xds.address), ("admin", settings.admin.address)):
+        if not address.is_loopback:
+            _log.warning("unprotected_address", server=name, address=address, hint="no TLS and no tokens")
+
+
+def _announce(addresses: dict[str, str], address_file: Path | None) -> None:
+    """Tell the real addresses: one log line, and the file (whole or not at all) that a waiting program reads."""
+    _log.info("listening", **addresses)
+    if address_file is not None:
+        draft = address_file.with_name(f".{address_file.name}.{os.getpid()}")
+        draft.write_text(json.dumps(addresses))
+        draft.replace(address_file)

@@ -1,0 +1,128 @@
+"""Assembly: from what sources hand over to the next snapshots. Pure but for its memory of what it was told before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from xds_server.ir.declared import Unit
+from xds_server.ir.problem import Problem
+from xds_server.snapshot.catalog import Catalog
+from xds_server.snapshot.closure import Closure, Key, Prune
+from xds_server.snapshot.compile import Address, Decode, compile_unit
+from xds_server.snapshot.snapshot import Change, LeftOut, Snapshot
+from xds_server.snapshot.typeset import Typeset, empty
+from xds_server.wire.resource import Resource
+from xds_server.wire.types import KEY_BY_URL
+
+_CHANGES_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one source has handed over since the last time: unit by key, None for a unit that is gone."""
+
+    rank: int
+    source: str
+    units: Mapping[str, Unit | None]
+
+
+class Assembler:
+    """Turns batches into the next snapshot of each group that they touch."""
+
+    def __init__(self, decode: Decode, prune: Prune) -> None:
+        self.catalog = Catalog()
+        self._decode = decode
+        self._prune = prune
+        self._closures: dict[str, Closure] = {}
+        self._current: dict[str, Snapshot] = {}
+
+    def apply(self, batches: Iterable[Batch], now: float) -> list[Snapshot]:
+        """Take batches in; the new snapshots of the groups where what is served, or left out, is not as before.
+
+        `now` (POSIX seconds) is the time of their creation.
+        """
+        touched: set[Address] = set()
+        sources: dict[str, list[str]] = {}
+        for batch in batches:
+            for key, unit in batch.units.items():
+                found = self._take(batch.rank, key, unit)
+                if found:
+                    sources.setdefault(batch.source, []).append(key)
+                touched |= found
+        origin = Change(", ".join(sources), _summary([key for keys in sources.values() for key in sorted(keys)]))
+        groups: dict[str, dict[Key, Resource | None]] = {}
+        for group, url, name in touched:
+            groups.setdefault(group, {})[url, name] = self.catalog.holder((group, url, name))
+        rejected = self._rejected() if groups else {}
+        made = (self._next(group, groups[group], rejected.get(group, []), origin, now) for group in sorted(groups))
+        return [snapshot for snapshot in made if snapshot is not None]
+
+    def _take(self, rank: int, key: str, unit: Unit | None) -> set[Address]:
+        if unit is None:
+            return self.catalog.remove(rank, key)
+        return self.catalog.replace(rank, compile_unit(unit, self._decode))
+
+    def _rejected(self) -> dict[str, list[LeftOut]]:
+        found: dict[str, list[LeftOut]] = {}
+        for (group, url, name), problem in self.catalog.rejected():
+            message = str(problem) if problem.reason != "DuplicateName" else problem.message
+            found.setdefault(group, []).append(LeftOut(url, name, problem.reason, message, (problem.origin,)))
+        return found
+
+    def _next(
+        self,
+        group: str,
+        declared: Mapping[Key, Resource | None],
+        rejected: list[LeftOut],
+        origin: Change,
+        now: float,
+    ) -> Snapshot | None:
+        closure = self._closures.setdefault(group, Closure(self._prune))
+        before = self._current.get(group)
+        served = closure.update(declared)
+        types = dict(before.types) if before else {url: empty(url) for url in KEY_BY_URL}
+        for url, changes in _by_type(served).items():
+            types[url] = types.get(url, empty(url)).evolve(changes)
+        left_out = tuple(sorted([*closure.left_out.values(), *rejected], key=lambda each: (each.type_url, each.name)))
+        if before is not None and before.left_out == left_out and _same(before.types, types):
+            return None
+        snapshot = Snapshot(group, before.seq + 1 if before else 1, now, types, left_out, origin)
+        self._current[group] = snapshot
+        return snapshot
+
+
+@dataclass(slots=True)
+class Assembly:
+    """The outcome of one assembly from scratch."""
+
+    groups: dict[str, Snapshot] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def assemble(units_by_source: Mapping[str, Iterable[Unit]], decode: Decode, prune: Prune) -> Assembly:
+    """Assemble once from scratch, as `validate` and `render` need it."""
+    assembler = Assembler(decode, prune)
+    batches = [
+        Batch(rank, source, {unit.key: unit for unit in units})
+        for rank, (source, units) in enumerate(units_by_source.items())
+    ]
+    snapshots = assembler.apply(batches, 0.0)
+    problems = [problem for batch in batches for problem in assembler.catalog.problems(batch.rank)]
+    return Assembly({snapshot.group: snapshot for snapshot in snapshots}, problems)
+
+
+def _by_type(served: Mapping[Key, Resource | None]) -> dict[str, dict[str, Resource | None]]:
+    found: dict[str, dict[str, Resource | None]] = {}
+    for (url, name), resource in served.items():
+        found.setdefault(url, {})[name] = resource
+    return found
+
+
+def _same(before: Mapping[str, Typeset], after: Mapping[str, Typeset]) -> bool:
+    return before.keys() == after.keys() and all(before[url] is after[url] for url in after)
+
+
+def _summary(keys: list[str]) -> str:
+    named = ", ".join(keys[:_CHANGES_NAMED])
+    return named if len(keys) <= _CHANGES_NAMED else f"{named} and {len(keys) - _CHANGES_NAMED} more"

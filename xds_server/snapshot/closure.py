@@ -1,0 +1,190 @@
+"""The closure of a group: from what is declared to what can be served, every reference resolved.
+
+One bad object never holds back the rest, and nothing good is lost:
+
+- a resource whose references resolve is served as declared;
+- one whose references do not resolve keeps its last good content, and what that content needs is kept with it,
+  also when it is declared no more;
+- without a last good content it is left out; of a route configuration only the routes that do not resolve are
+  (they answer 503), since it is made of many people's routes.
+
+The work of an update follows references from what changed; it does not grow with what exists.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+
+from xds_server.snapshot.snapshot import LeftOut
+from xds_server.wire.resource import Resource
+from xds_server.wire.types import CLUSTER, ENDPOINT, LISTENER, ROUTE, SCOPED_ROUTE, SECRET
+
+Key = tuple[str, str]
+"""(type URL, name)."""
+
+Prune = Callable[[Resource, Set[str]], tuple[Resource | None, list[str]]]
+"""(route configuration, missing clusters) → what of it can be served, and notes for people."""
+
+_LEVELS = {SECRET: 0, ENDPOINT: 1, CLUSTER: 2, ROUTE: 3, SCOPED_ROUTE: 4, LISTENER: 5}
+_WHAT = {ENDPOINT: "load assignment", CLUSTER: "cluster", ROUTE: "route configuration", SECRET: "secret"}
+_REASON = {ENDPOINT: "NoAssignment", CLUSTER: "NoCluster", ROUTE: "NoRoute", SECRET: "NoSecret"}
+
+
+class Closure:
+    """What one group declares and what of it is served; `update` is its only transition."""
+
+    def __init__(self, prune: Prune) -> None:
+        self.left_out: dict[Key, LeftOut] = {}
+        self._prune = prune
+        self._declared: dict[Key, Resource] = {}
+        self._served: dict[Key, Resource] = {}
+        self._users: dict[Key, set[Key]] = {}
+        self._links: dict[Key, frozenset[Key]] = {}
+        self._kept: set[Key] = set()
+        self._pruned: set[Key] = set()
+        self._pruned_before: frozenset[Key] = frozenset()
+        self._before: dict[Key, Resource | None] = {}
+        self._restored: set[Key] = set()
+        self._queue: list[tuple[int, Key]] = []
+
+    def update(self, declared: Mapping[Key, Resource | None]) -> dict[Key, Resource | None]:
+        """Take over changes of what is declared (None: no more); what is served otherwise than before."""
+        self._before, self._restored, self._pruned_before = {}, set(), frozenset(self._pruned)
+        for key, resource in declared.items():
+            self._declare(key, resource)
+        for key in {*declared, *self._kept}:
+            self._push(key)
+        while self._queue:
+            self._decide(heapq.heappop(self._queue)[1])
+        return {
+            key: self._served.get(key) for key, before in self._before.items() if self._served.get(key) is not before
+        }
+
+    def _push(self, key: Key) -> None:
+        heapq.heappush(self._queue, (_LEVELS.get(key[0], 0), key))
+
+    def _declare(self, key: Key, resource: Resource | None) -> None:
+        if resource is None:
+            self._declared.pop(key, None)
+        else:
+            self._declared[key] = resource
+        self._relink(key)
+
+    def _relink(self, key: Key) -> None:
+        """Note what a key refers to, in what is declared and in what is served of it."""
+        now: set[Key] = set()
+        for resource in (self._declared.get(key), self._served.get(key)):
+            if resource is not None:
+                now.update(_targets(resource))
+        before = self._links.get(key, frozenset())
+        for target in before - now:
+            users = self._users[target]
+            users.discard(key)
+            if not users:
+                del self._users[target]
+        for target in now - before:
+            self._users.setdefault(target, set()).add(key)
+        if now:
+            self._links[key] = frozenset(now)
+        else:
+            self._links.pop(key, None)
+
+    def _decide(self, key: Key) -> None:
+        """Work out what is served under one key, given what is served of what it refers to."""
+        if key in self._restored:
+            return
+        declared = self._declared.get(key)
+        self.left_out.pop(key, None)
+        self._pruned.discard(key)
+        self._kept.discard(key)
+        if declared is None:
+            self._serve(key, None)
+            return
+        missing = self._missing(declared)
+        if not missing:
+            self._serve(key, declared)
+            return
+        last = None if key in self._pruned_before else self._before.get(key, self._served.get(key))
+        if last is not None and self._restore_needs(last, key):
+            if last is not declared:
+                self._leave_out(key, declared, missing, "its last good content stays")
+            self._serve(key, last)
+        else:
+            self._serve_what_resolves(key, declared, missing)
+
+    def _serve_what_resolves(self, key: Key, declared: Resource, missing: list[Key]) -> None:
+        if key[0] == ROUTE:
+            served, notes = self._prune(declared, {name for _, name in missing})
+            if served is not None:
+                self._pruned.add(key)
+                self._leave_out(key, declared, missing, "; ".join(notes))
+                self._serve(key, served)
+                return
+        self._leave_out(key, declared, missing, "it is left out")
+        self._serve(key, None)
+
+    def _serve(self, key: Key, resource: Resource | None) -> None:
+        old = self._served.get(key)
+        if old is resource:
+            return
+        self._before.setdefault(key, old)
+        if resource is None:
+            del self._served[key]
+        else:
+            self._served[key] = resource
+        self._relink(key)
+        if (old is None) != (resource is None):
+            for user in self._users.get(key, ()):
+                self._push(user)
+
+    def _missing(self, resource: Resource) -> list[Key]:
+        return [target for target in _targets(resource) if target not in self._served]
+
+    def _restore_needs(self, resource: Resource, user: Key) -> bool:
+        """Bring back what a last good content needs; False when that is not known any more."""
+        needed = list(self._needs(resource, set()))
+        if any(before is None for _, before in needed):
+            return False
+        for key, before in needed:
+            self._restored.add(key)
+            self._kept.add(key)
+            self._serve(key, before)
+            if key not in self._declared and before is not None:
+                message = f"declared no more, but {_name(user)} still refers to it: its last good content stays"
+                self.left_out[key] = LeftOut(*key, "StillReferenced", message, before.origins)
+        return True
+
+    def _needs(self, resource: Resource, seen: set[Key]) -> Iterator[tuple[Key, Resource | None]]:
+        """What a content needs and is not served, with what was served of it before this update."""
+        for key in self._missing(resource):
+            if key not in seen:
+                seen.add(key)
+                before = self._before.get(key)
+                if before is not None:
+                    yield from self._needs(before, seen)
+                yield key, before
+
+    def _leave_out(self, key: Key, declared: Resource, missing: list[Key], outcome: str) -> None:
+        named = ", ".join(self._why_missing(target) for target in missing)
+        reason = _REASON.get(missing[0][0], "Unresolved")
+        self.left_out[key] = LeftOut(*key, reason, f"refers to {named}; {outcome}", declared.origins)
+
+    def _why_missing(self, key: Key) -> str:
+        if key in self.left_out:
+            return f"{_name(key)}, which is left out ({self.left_out[key].reason})"
+        return f"{_name(key)}, which is not declared"
+
+
+def _name(key: Key) -> str:
+    return f"{_WHAT.get(key[0], key[0].rpartition('.')[2].lower())} {key[1]!r}"
+
+
+def _targets(resource: Resource) -> Iterable[Key]:
+    refs = resource.refs
+    if not refs:
+        return
+    yield from ((SECRET, name) for name in sorted(refs.secrets))
+    yield from ((ENDPOINT, name) for name in sorted(refs.assignments))
+    yield from ((CLUSTER, name) for name in sorted(refs.clusters))
+    yield from ((ROUTE, name) for name in sorted(refs.routes))

@@ -1,0 +1,124 @@
+"""The pipeline: gathers what sources say, waits until they pause, and publishes what comes of it.
+
+The one place where derivation meets the event loop. Assembling runs in a worker thread, one at a time, so that
+no change of any size holds the loop; publishing is a swap of references.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from xds_server.ir.events import EventKind
+from xds_server.snapshot.assemble import Assembler, Batch
+from xds_server.snapshot.feed import Feed, SourceReport
+from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce:
+    """How long to wait for more: until nothing came for `quiet` seconds, but never longer than `most`."""
+
+    quiet: float = 0.01
+    most: float = 0.1
+
+
+class Meter(Protocol):
+    """What the pipeline tells of its work."""
+
+    def built(self, seconds: float) -> None:
+        """An assembly took that long."""
+
+    def published(self, group: str) -> None:
+        """A group got a new snapshot."""
+
+    def push_latency(self, seconds: float) -> None:
+        """From the first change of a batch to its snapshot being handed to the streams."""
+
+
+Emit = Callable[[EventKind, dict[str, object]], None]
+
+
+class Pipeline:
+    """From feeds to groups. Runs until cancelled."""
+
+    def __init__(self, assembler: Assembler, groups: Groups, coalesce: Coalesce, meter: Meter, emit: Emit) -> None:
+        self._assembler = assembler
+        self._groups = groups
+        self._coalesce = coalesce
+        self._meter = meter
+        self._emit = emit
+        self._feeds: list[Feed] = []
+        self.synced = asyncio.Event()
+        self._dirty = asyncio.Event()
+        self._last_word = 0.0
+        self._told: dict[str, tuple[object, ...]] = {}
+
+    def feed(self, name: str, kind: str) -> Feed:
+        """A new feed for a source; the first keeps names that several sources claim."""
+        feed = Feed(name, kind, self._wake, time.time)
+        self._feeds.append(feed)
+        return feed
+
+    def sources(self) -> list[SourceReport]:
+        """How every source fares."""
+        return [feed.report() for feed in self._feeds]
+
+    async def run(self) -> None:
+        """Assemble and publish whenever something was handed over."""
+        while True:
+            await self._dirty.wait()
+            first = self._last_word
+            await self._pause(first)
+            self._dirty.clear()
+            await self._round(first)
+
+    def _wake(self) -> None:
+        self._last_word = time.monotonic()
+        self._dirty.set()
+
+    async def _pause(self, first: float) -> None:
+        end = first + self._coalesce.most
+        while (wait := min(self._last_word + self._coalesce.quiet, end) - time.monotonic()) > 0:
+            await asyncio.sleep(wait)
+
+    async def _round(self, first: float) -> None:
+        """Nothing is published before all sources are synced: half a world would take the rest of it away."""
+        if not all(feed.is_synced for feed in self._feeds):
+            self._report()
+            return
+        batches = [Batch(rank, feed.name, feed.take()) for rank, feed in enumerate(self._feeds)]
+        started = time.perf_counter()
+        snapshots = await asyncio.to_thread(self._assembler.apply, batches, time.time())
+        self._meter.built(time.perf_counter() - started)
+        for rank, feed in enumerate(self._feeds):
+            feed.problems = self._assembler.catalog.problems(rank)
+            feed.objects = self._assembler.catalog.objects(rank)
+        for snapshot in snapshots:
+            self._publish(snapshot)
+        self._groups.set_synced()
+        self.synced.set()
+        if snapshots:
+            self._meter.push_latency(time.monotonic() - first)
+        self._report()
+
+    def _publish(self, snapshot: Snapshot) -> None:
+        self._groups.obtain(snapshot.group).publish(snapshot)
+        self._meter.published(snapshot.group)
+        origin = {"source": snapshot.origin.source, "change": snapshot.origin.change}
+        data = {"group": snapshot.group, "version": snapshot.version, "seq": snapshot.seq, "origin": origin}
+        self._emit(EventKind.VERSION, data)
+
+    def _report(self) -> None:
+        """Tell of each source whose health is not what was last told."""
+        for report in self.sources():
+            health = (report.synced, report.problems)
+            if self._told.get(report.name) == health:
+                continue
+            self._told[report.name] = health
+            error = str(report.problems[0]) if report.problems else None
+            self._emit(EventKind.SOURCE, {"source": report.name, "synced": report.synced, "error": error})

@@ -1,0 +1,40 @@
+"""The gauges of a fleet: read from groups, nodes and sources when somebody scrapes, never kept up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xds_server.snapshot.feed import SourceReport
+from xds_server.snapshot.groups import Groups
+from xds_server.status.tracker import Tracker
+from xds_server.telemetry import names
+from xds_server.telemetry.metrics import Metrics, Readings
+from xds_server.wire.types import key_of
+
+
+def observe_fleet(
+    metrics: Metrics, groups: Groups, tracker: Tracker, sources: Callable[[], Sequence[SourceReport]]
+) -> None:
+    """Have the gauges of the table read from these parts."""
+
+    def resources() -> Readings:
+        current = [group.current for group in groups]
+        return [
+            ((snapshot.group, key_of(url)), len(typeset))
+            for snapshot in current
+            if snapshot is not None
+            for url, typeset in snapshot.types.items()
+        ]
+
+    def left_out() -> Readings:
+        return [((group.name,), len(group.current.left_out) if group.current else 0) for group in groups]
+
+    metrics.observe(
+        names.CONNECTED_NODES, lambda: [((group.name,), tracker.counts(group.name).connected) for group in groups]
+    )
+    metrics.observe(names.STREAMS, lambda: [((protocol,), count) for protocol, count in tracker.streams().items()])
+    metrics.observe(names.RESOURCES, resources)
+    metrics.observe(names.LEFT_OUT, left_out)
+    metrics.observe(names.SOURCE_UP, lambda: [((each.name,), float(each.up)) for each in sources()])
+    metrics.observe(names.SOURCE_ERRORS, lambda: [((each.name,), len(each.problems)) for each in sources()])
+    metrics.observe(names.SOURCE_LAST_SYNC, lambda: [((each.name,), each.last_sync) for each in sources()])

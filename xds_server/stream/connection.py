@@ -1,0 +1,208 @@
+"""A connection: one stream's session bound to its transport. Moves bytes, keeps time, tells the tracker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from xds_server.snapshot.snapshot import Snapshot
+from xds_server.status.node import NodeReport
+from xds_server.stream.context import StreamContext
+from xds_server.stream.report import report_types, standing_nack
+from xds_server.stream.session import Answer, Session, Variant
+from xds_server.wire.node import NodeInfo, node_id, parse_node
+from xds_server.wire.request import Request, RequestError, SotwRequest
+from xds_server.wire.response import Response
+from xds_server.wire.types import key_of
+
+Write = Callable[[bytes], Awaitable[None]]
+
+
+class LimitError(ValueError):
+    """A request asks for more than the server's limits allow."""
+
+
+class Connection:
+    """One stream. `LiveNode` to the tracker; `write` takes a whole message and waits while the peer is slow."""
+
+    def __init__(
+        self, shared: StreamContext, variant: Variant, write: Write, peer: str, only_type: str | None = None
+    ) -> None:
+        """Bind a stream of `peer`; with `only_type` it is a stream of the service of that type."""
+        self.node: NodeInfo | None = None
+        self._shared = shared
+        self._variant = variant
+        self._write = write
+        self._peer = peer
+        self._only_type = only_type
+        self._session: Session | None = None
+        self._outbox: deque[Response] = deque()
+        self._writer: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._since = time.time()
+        self._completed = 0
+        self._refused = 0
+        self._timeouts: dict[str, int] = {}
+
+    @property
+    def id(self) -> str:
+        """The node's id, "" before the first request."""
+        return self.node.id if self.node else ""
+
+    @property
+    def group(self) -> str:
+        """The node's group, "" before the first request."""
+        return self.node.group if self.node else ""
+
+    @property
+    def protocol(self) -> str:
+        """The variant of the protocol, `sotw` or `delta`."""
+        return self._variant.value
+
+    def receive(self, raw: bytes) -> None:
+        """Take the bytes of a request in; what is due goes out by itself.
+
+        Raises:
+            RequestError: the request is malformed, has no node where it needs one, another node, or another type.
+            LimitError: it names more resources than allowed.
+        """
+        parser = self._shared.parser
+        request: Request
+        request, node = parser.sotw(raw) if self._variant is Variant.SOTW else parser.delta(raw)
+        self._check(request)
+        session = self._identify(node)
+        self._send(session.receive(self._typed(request), _now()))
+
+    def close(self) -> None:
+        """End the stream: nothing more is sent, and what it leaves its node with is remembered."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._writer is not None:
+            self._writer.cancel()
+        if self.node is None or self._session is None:
+            return
+        group = self._shared.groups.get(self.node.group)
+        if group is not None:
+            group.unwatch(self)
+        self._shared.departed.remember(self.node.group, self.node.id, self._session.legacy())
+        self._shared.tracker.left(self)
+
+    def in_sync(self) -> bool:
+        """See `LiveNode.in_sync`."""
+        return self._session is not None and self._session.in_sync()
+
+    def refusing(self) -> bool:
+        """See `LiveNode.refusing`."""
+        session = self._session
+        return session is not None and any(standing_nack(state, session.snapshot) for state in session.states.values())
+
+    def report(self) -> NodeReport:
+        """See `LiveNode.report`."""
+        offset = time.time() - _now()
+        types = report_types(self._session, lambda at: at + offset) if self._session else {}
+        node = self.node or NodeInfo("", "", "", "")
+        return NodeReport(
+            node.id, node.group, node.cluster, self._peer, self._variant.value, node.build, True, self._since, types
+        )
+
+    def _check(self, request: Request) -> None:
+        if self._only_type is None and not request.type_url:
+            msg = "type_url is empty: on an aggregated stream it tells what is asked for"
+            raise RequestError(msg)
+        if self._only_type is not None and request.type_url not in ("", self._only_type):
+            msg = f"type_url is {request.type_url}, but this service serves {self._only_type}"
+            raise RequestError(msg)
+        names = len(request.names) if isinstance(request, SotwRequest) else len(request.subscribe)
+        if names > self._shared.limits.max_names:
+            msg = f"{names} resource names in one request; {self._shared.limits.max_names} are allowed (xds.max_names)"
+            raise LimitError(msg)
+
+    def _typed(self, request: Request) -> Request:
+        return request if request.type_url else replace(request, type_url=self._only_type or "")
+
+    def _identify(self, raw: bytes) -> Session:
+        """Learn from the first request who the node is; later ones may repeat it, but not be another."""
+        if self._session is not None and self.node is not None:
+            if raw and node_id(raw) != self.node.id and parse_node(raw).id != self.node.id:
+                msg = f"this stream is of node {self.node.id!r}; a request on it names node {parse_node(raw).id!r}"
+                raise RequestError(msg)
+            return self._session
+        if not raw:
+            msg = "the first request of a stream must have a node with an id"
+            raise RequestError(msg)
+        self.node = node = parse_node(raw)
+        group = self._shared.groups.obtain(node.group)
+        before = self._shared.departed.recall(node.group, node.id)
+        session = Session(self._variant, waits=self._shared.waits, before=before, lookup=group.typeset)
+        self._session = session
+        group.watch(self, self._publish)
+        self._shared.tracker.joined(self)
+        if group.current is not None:
+            session.publish(group.current, _now())
+        return session
+
+    def _publish(self, snapshot: Snapshot) -> None:
+        if self._session is not None:
+            self._send(self._session.publish(snapshot, _now()))
+
+    def _tick(self) -> None:
+        self._timer = None
+        if self._session is not None:
+            self._send(self._session.tick(_now()))
+
+    def _send(self, responses: list[Response]) -> None:
+        session = self._session
+        if session is None:
+            return
+        if session.answers:
+            answers, session.answers = session.answers, []
+            for answer in answers:
+                self._tell(answer)
+        if self._completed != (seq := session.snapshot.seq if session.snapshot else 0) and session.in_sync():
+            self._completed = seq
+            self._shared.tracker.completed(self)
+        self._set_timer(session)
+        if responses:
+            self._outbox.extend(responses)
+            if self._writer is None:
+                self._writer = asyncio.get_running_loop().create_task(self._drain())
+
+    async def _drain(self) -> None:
+        """Write until nothing is left. A slow peer stops here; it has at most a response per type queued."""
+        while self._outbox:
+            response = self._outbox.popleft()
+            self._shared.meter.pushed(key_of(response.type_url), len(response.message))
+            await self._write(response.message)
+        self._writer = None
+
+    def _tell(self, answer: Answer) -> None:
+        key, tracker = key_of(answer.type_url), self._shared.tracker
+        if answer.error is None:
+            self._shared.meter.acked(key, answer.took)
+            tracker.acked(self, key, answer.version)
+            return
+        self._shared.meter.nacked(key, self.group)
+        tracker.nacked(self, key, answer.version, answer.error.message)
+        seq = self._session.snapshot.seq if self._session and self._session.snapshot else 0
+        if self._refused != seq:
+            self._refused = seq
+            tracker.refused(self)
+
+    def _set_timer(self, session: Session) -> None:
+        for url, state in session.states.items():
+            if state.timeouts != self._timeouts.get(url, 0):
+                self._timeouts[url] = state.timeouts
+                self._shared.meter.sequencer_timeout(key_of(url))
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if session.deadline is not None:
+            delay = max(session.deadline - _now(), 0.0) + 0.001
+            self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
+
+
+def _now() -> float:
+    return time.monotonic()

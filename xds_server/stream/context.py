@@ -1,0 +1,75 @@
+"""What all streams of a server share: where snapshots come from, who is told, and the limits."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.typeset import Typeset
+from xds_server.status.tracker import Tracker
+from xds_server.stream.sequencer import Waits
+from xds_server.wire.request import RequestParser
+
+_DEPARTED_KEPT = 10_000
+
+
+class Meter(Protocol):
+    """What streams tell of their work."""
+
+    def pushed(self, type_key: str, size: int) -> None:
+        """A response of that many bytes was handed to the transport."""
+
+    def acked(self, type_key: str, took: float) -> None:
+        """A response was accepted after that many seconds."""
+
+    def nacked(self, type_key: str, group: str) -> None:
+        """A response was refused."""
+
+    def sequencer_timeout(self, type_key: str) -> None:
+        """A wait for a client's answer has run out."""
+
+    def rejected(self, reason: str) -> None:
+        """A request was answered with an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that is taken: streams at a time, bytes of a request, names in a request."""
+
+    max_streams: int = 20_000
+    max_request_bytes: int = 16 * 1024 * 1024
+    max_names: int = 100_000
+
+
+class Departed:
+    """What nodes may go on to act on after their stream has ended: references to shared typesets, per node."""
+
+    def __init__(self) -> None:
+        self._left: OrderedDict[tuple[str, str], Mapping[str, tuple[Typeset, ...]]] = OrderedDict()
+
+    def remember(self, group: str, node: str, legacy: Mapping[str, tuple[Typeset, ...]]) -> None:
+        """Note what a stream left its node with."""
+        self._left.pop((group, node), None)
+        self._left[group, node] = legacy
+        if len(self._left) > _DEPARTED_KEPT:
+            self._left.popitem(last=False)
+
+    def recall(self, group: str, node: str) -> Mapping[str, tuple[Typeset, ...]]:
+        """What the node's last stream left it with; empty when nothing is known."""
+        return self._left.get((group, node), {})
+
+
+@dataclass(frozen=True, slots=True)
+class StreamContext:
+    """Shared by all streams of a server."""
+
+    groups: Groups
+    tracker: Tracker
+    meter: Meter
+    waits: Waits = field(default_factory=Waits)
+    limits: Limits = field(default_factory=Limits)
+    parser: RequestParser = field(default_factory=RequestParser)
+    departed: Departed = field(default_factory=Departed)

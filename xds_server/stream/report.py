@@ -1,0 +1,55 @@
+"""What the admin API shows of a session: its states as reports, steady times as POSIX times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from xds_server.ir.origin import Origin
+from xds_server.snapshot.snapshot import Snapshot
+from xds_server.status.node import Accepted, Refused, Sent, TypeReport
+from xds_server.stream.session import Session
+from xds_server.stream.state import Nack, TypeState
+from xds_server.wire.types import key_of
+
+Wall = Callable[[float], float]
+"""Steady seconds → POSIX seconds."""
+
+
+def report_types(session: Session, wall: Wall) -> Mapping[str, TypeReport]:
+    """A report on each type that the client has asked for, by short key or type URL."""
+    return {key_of(url): _report(state, session.snapshot, wall) for url, state in session.states.items()}
+
+
+def standing_nack(state: TypeState, snapshot: Snapshot | None) -> Nack | None:
+    """The last refusal, as long as what was refused is still what the snapshot has."""
+    if state.last_nacked is None or snapshot is None:
+        return None
+    source = snapshot.typeset(state.type_url)
+    stands = state.frozen is source or bool(state.refused_in(source))
+    return state.last_nacked if stands else None
+
+
+def _report(state: TypeState, snapshot: Snapshot | None, wall: Wall) -> TypeReport:
+    sent, acked, nack = state.last_sent, state.last_acked, standing_nack(state, snapshot)
+    return TypeReport(
+        wildcard=state.sub.wildcard,
+        names=len(state.sub.names),
+        sent=Sent(sent.version, sent.nonce, wall(sent.at)) if sent else None,
+        acked=Accepted(acked.version, wall(acked.at)) if acked else None,
+        nacked=_refused(nack, state, snapshot, wall) if nack and snapshot else None,
+        pending=bool(state.pending),
+        waits_for=state.waits_for,
+        waits_since=wall(state.waits_since),
+        timeouts=state.timeouts,
+    )
+
+
+def _refused(nack: Nack, state: TypeState, snapshot: Snapshot, wall: Wall) -> Refused:
+    source = snapshot.typeset(state.type_url)
+    culprits: dict[Origin, None] = {}
+    for name, _ in sorted(nack.refused, key=lambda content: content[0]):
+        resource = source.get(name)
+        culprits.update(dict.fromkeys(resource.origins if resource else ()))
+    mark = nack.mark
+    error = nack.error
+    return Refused(mark.version, mark.nonce, wall(mark.at), error.code, error.message, tuple(culprits))

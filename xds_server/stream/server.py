@@ -1,0 +1,87 @@
+"""The xDS server: a gRPC server with the discovery services, health and reflection, from bind to graceful stop."""
+
+from __future__ import annotations
+
+import grpc.aio
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from xds_server.stream.context import StreamContext
+from xds_server.stream.services import DiscoveryServices
+from xds_server.wire.services import SERVICES, load_descriptors
+
+_STORM = 100_000
+
+GRACE = 5.0
+"""Seconds that streams get to end after a stop."""
+
+
+class BindError(OSError):
+    """The address can't be listened on."""
+
+
+def _options(max_request_bytes: int) -> list[tuple[str, int]]:
+    """Channel options.
+
+    Pings: Envoy and gRPC send keepalive pings at intervals of their own choosing, which gRPC's default treats as
+    an attack (GOAWAY too_many_pings), so any interval is welcome; our own pings notice dead peers.
+    Pending requests: without room for a storm the C core cancels streams that the event loop has not taken up.
+    """
+    return [
+        ("grpc.max_receive_message_length", max_request_bytes),
+        ("grpc.max_send_message_length", -1),
+        ("grpc.max_metadata_size", 64 * 1024),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", 0),
+        ("grpc.http2.max_ping_strikes", 0),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.keepalive_time_ms", 30_000),
+        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.server.max_pending_requests", _STORM),
+        ("grpc.server.max_pending_requests_hard_limit", _STORM),
+        ("grpc.so_reuseport", 0),
+    ]
+
+
+class XdsServer:
+    """The gRPC server of the control plane."""
+
+    def __init__(self, shared: StreamContext) -> None:
+        self._services = DiscoveryServices(shared)
+        self._server = grpc.aio.server(options=_options(shared.limits.max_request_bytes))
+        self._health = health.aio.HealthServicer()
+        self._server.add_generic_rpc_handlers(tuple(self._services.handlers()))
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        load_descriptors()
+        served = [service.name for service in SERVICES]
+        known = (health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection((*served, *known), self._server)
+        self._names = ("", *served)
+
+    async def start(self, address: str) -> str:
+        """Listen on `host:port` (port 0: any free one); the real address.
+
+        Raises:
+            BindError: the address is taken or is not one of this machine.
+        """
+        host = address.rpartition(":")[0]
+        try:
+            port = self._server.add_insecure_port(address)
+        except RuntimeError as error:
+            msg = f"xds.address: can't listen on {address}: {error}"
+            raise BindError(msg) from error
+        await self.set_serving(serving=False)
+        await self._server.start()
+        return f"{host}:{port}"
+
+    async def set_serving(self, *, serving: bool) -> None:
+        """Tell gRPC health clients whether this server can be used."""
+        status = health_pb2.HealthCheckResponse.SERVING if serving else health_pb2.HealthCheckResponse.NOT_SERVING
+        for name in self._names:
+            await self._health.set(name, status)
+
+    async def stop(self) -> None:
+        """End all streams so that clients reconnect elsewhere, then the server, within `GRACE` seconds."""
+        await self._health.enter_graceful_shutdown()
+        self._services.stop()
+        await self._server.stop(GRACE)

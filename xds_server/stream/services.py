@@ -1,0 +1,116 @@
+"""The gRPC handlers of the discovery services: bytes from the wire to a connection, and back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from xds_server.stream.connection import Connection, LimitError
+from xds_server.stream.context import StreamContext
+from xds_server.stream.fetch import NotSyncedError, fetch
+from xds_server.stream.session import Variant
+from xds_server.wire.request import RequestError
+from xds_server.wire.services import SERVICES, Service
+
+Context = grpc.aio.ServicerContext[Any, Any]
+StreamHandler = Callable[[AsyncIterator[bytes], Context], Awaitable[None]]
+
+
+class DiscoveryServices:
+    """All discovery services over one stream context. `stop` ends every stream, so that clients reconnect elsewhere."""
+
+    def __init__(self, shared: StreamContext) -> None:
+        self._shared = shared
+        self._ends: set[asyncio.Future[None]] = set()
+        self._stopping = False
+
+    def handlers(self) -> list[grpc.GenericRpcHandler]:
+        """A generic handler per service: requests and responses stay bytes."""
+        return [grpc.method_handlers_generic_handler(service.name, self._methods(service)) for service in SERVICES]
+
+    def stop(self) -> None:
+        """End all streams with UNAVAILABLE, and refuse new ones."""
+        self._stopping = True
+        for end in self._ends:
+            if not end.done():
+                end.set_result(None)
+
+    def _methods(self, service: Service) -> dict[str, grpc.RpcMethodHandler[Any, Any]]:
+        methods: dict[str, grpc.RpcMethodHandler[Any, Any]] = {
+            service.delta: grpc.stream_stream_rpc_method_handler(self._stream(Variant.DELTA, service.type_url))
+        }
+        if service.stream:
+            handler = self._stream(Variant.SOTW, service.type_url)
+            methods[service.stream] = grpc.stream_stream_rpc_method_handler(handler)
+        if service.fetch and service.type_url:
+            methods[service.fetch] = grpc.unary_unary_rpc_method_handler(self._fetch(service.type_url))
+        return methods
+
+    def _stream(self, variant: Variant, only_type: str | None) -> Any:
+        async def handle(requests: AsyncIterator[bytes], context: Context) -> None:
+            limit = self._shared.limits.max_streams
+            if self._stopping:
+                await context.abort(grpc.StatusCode.UNAVAILABLE, "this server is shutting down")
+            if len(self._ends) >= limit:
+                self._shared.meter.rejected("streams")
+                await context.abort(
+                    grpc.StatusCode.RESOURCE_EXHAUSTED, f"{limit} streams are open; no more are allowed (xds.max_streams)"
+                )
+            await self._serve(variant, only_type, requests, context)
+
+        return handle
+
+    async def _serve(
+        self, variant: Variant, only_type: str | None, requests: AsyncIterator[bytes], context: Context
+    ) -> None:
+        connection = Connection(self._shared, variant, context.write, _address(context.peer()), only_type)
+        end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ends.add(end)
+        reader = asyncio.ensure_future(_read(requests, connection))
+        try:
+            await asyncio.wait((reader, end), return_when=asyncio.FIRST_COMPLETED)
+            if not reader.done():
+                await context.abort(grpc.StatusCode.UNAVAILABLE, "this server is shutting down")
+            await self._conclude(reader, context)
+        finally:
+            self._ends.discard(end)
+            connection.close()
+            reader.cancel()
+
+    async def _conclude(self, reader: asyncio.Future[None], context: Context) -> None:
+        """Answer a request that can't be served; a client that has simply ended needs no word."""
+        try:
+            await reader
+        except RequestError as error:
+            self._shared.meter.rejected("request")
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        except LimitError as error:
+            self._shared.meter.rejected("limit")
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
+
+    def _fetch(self, type_url: str) -> Any:
+        async def handle(raw: bytes, context: Context) -> bytes:
+            try:
+                return fetch(self._shared, type_url, raw)
+            except RequestError as error:
+                self._shared.meter.rejected("request")
+                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+            except NotSyncedError as error:
+                await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
+
+        return handle
+
+
+async def _read(requests: AsyncIterator[bytes], connection: Connection) -> None:
+    async for raw in requests:
+        connection.receive(raw)
+
+
+def _address(peer: str) -> str:
+    """gRPC's peer (`ipv4:127.0.0.1:5000`, `ipv6:%5B::1%5D:5000`) as host:port."""
+    _, _, address = peer.partition(":")
+    return address.replace("%5B", "[").replace("%5D", "]")
