@@ -69,7 +69,8 @@ class Pipeline:
         return [feed.report() for feed in self._feeds]
 
     async def run(self) -> None:
-        """Assemble and publish whenever something was handed over."""
+        """Assemble and publish whenever something was handed over, and once at the start: there may be no sources."""
+        self._wake()
         while True:
             await self._dirty.wait()
             first = self._last_word
