@@ -49,7 +49,8 @@ def adopt_delta(state: TypeState, request: DeltaRequest, current: Typeset, known
     if state.sub.wildcard:
         differing.update(dict.fromkeys(current.resources.keys() - claims.keys()))
     state.held = state.acked = current.overlay(differing)
-    state.answered = True
+    # A wildcard client is answered even when it has everything, if only with nothing: clients wait for it.
+    state.answered = not state.sub.wildcard
 
 
 def _by_version(version: str, typesets: Iterable[Typeset]) -> Typeset | None:
