@@ -1,0 +1,13 @@
+"""Keeps looptime from making an event loop for tests that have none."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_loop_unless_asked() -> None:
+    """Say that there is no loop: else a look at the current one makes one on Python 3.11, and nobody closes it."""
+    asyncio.set_event_loop(None)

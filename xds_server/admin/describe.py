@@ -1,0 +1,90 @@
+"""Makes the OpenAPI document and the index page from the table of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from apispec import APISpec
+from msgspec import Struct
+
+from xds_server.admin.operations import Operation, Parameter
+from xds_server.admin.shapes import Problem
+
+API_VERSION = "1.0.0"
+"""Of the shapes: the middle number rises with what is added; what is there stays."""
+
+_REF = "#/components/schemas/{name}"
+
+
+def openapi(operations: Sequence[Operation]) -> bytes:
+    """The document (OpenAPI 3.1) as JSON; the schemas are msgspec's of the shapes."""
+    spec = APISpec(
+        title="Tidegate admin API",
+        version=API_VERSION,
+        openapi_version="3.1.0",
+        info={"description": "What Tidegate serves, to whom, and what became of it. Errors are RFC 9457 problems."},
+    )
+    shapes = [each.answer for each in operations if not isinstance(each.answer, str)]
+    _, components = msgspec.json.schema_components([*shapes, Problem], ref_template=_REF)
+    for name, schema in components.items():
+        spec.components.schema(name, schema)
+    for operation in operations:
+        spec.path(operation.path, operations={"get": _describe(operation)})
+    return msgspec.json.encode(spec.to_dict())
+
+
+def index(operations: Sequence[Operation]) -> str:
+    """The page at `/`: every path with its summary; those without parameters are links."""
+    rows = "\n".join(f"<li>{_link(each)}: {escape(each.summary)}</li>" for each in operations)
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Tidegate</title>\n'
+        f"<h1>Tidegate</h1>\n<ul>\n{rows}\n</ul>\n</html>\n"
+    )
+
+
+def _link(operation: Operation) -> str:
+    path = escape(operation.path)
+    return path if "{" in path else f'<a href="{path}">{path}</a>'
+
+
+def _describe(operation: Operation) -> dict[str, Any]:
+    name: str = operation.handler.__name__
+    described: dict[str, Any] = {
+        "operationId": name,
+        "summary": operation.summary,
+        "responses": {"200": _response(operation.answer), "500": _problem(HTTPStatus.INTERNAL_SERVER_ERROR)},
+    }
+    described["responses"] |= {str(status.value): _problem(status) for status in operation.refusals}
+    if operation.parameters:
+        described["parameters"] = [_parameter(each) for each in operation.parameters]
+    return described
+
+
+def _response(answer: type[Struct] | str) -> dict[str, Any]:
+    if isinstance(answer, str):
+        schema = {"type": "object"} if answer == "application/json" else {"type": "string"}
+        return {"description": "OK", "content": {answer: {"schema": schema}}}
+    schema = {"$ref": _REF.format(name=answer.__name__)}
+    return {"description": "OK", "content": {"application/json": {"schema": schema}}}
+
+
+def _problem(status: HTTPStatus) -> dict[str, Any]:
+    schema = {"$ref": _REF.format(name=Problem.__name__)}
+    return {"description": status.phrase, "content": {"application/problem+json": {"schema": schema}}}
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    if parameter.values:
+        schema["enum"] = list(parameter.values)
+    return {
+        "name": parameter.name,
+        "in": parameter.within,
+        "description": parameter.help,
+        "required": parameter.required,
+        "schema": schema,
+    }

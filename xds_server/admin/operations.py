@@ -1,0 +1,108 @@
+"""The table of all paths: the application is made of it, and so is the OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from aiohttp import web
+from msgspec import Struct
+
+from xds_server.admin import events, groups, health, nodes, origins, pages, shapes
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a path, the query or a header."""
+
+    name: str
+    help: str
+    within: str = "path"
+    required: bool = True
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One GET: `answer` is the shape of a JSON answer, or the media type of another one.
+
+    `refusals` are the problems that it may answer with, besides 500.
+    """
+
+    path: str
+    handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    summary: str
+    answer: type[Struct] | str
+    parameters: tuple[Parameter, ...] = ()
+    refusals: tuple[HTTPStatus, ...] = ()
+
+
+_MISSING = (HTTPStatus.NOT_FOUND,)
+_WRONG_OR_MISSING = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
+_GROUP = Parameter("group", "Name of a group.")
+_VERSION = Parameter("version", "A version, or its seq.")
+_FROM = Parameter("from", "A version or seq; the one before `to` when not given.", "query", required=False)
+_TO = Parameter("to", "A version or seq; the current one when not given.", "query", required=False)
+_IN_GROUP = Parameter("group", "Only nodes of this group.", "query", required=False)
+_CONNECTED = Parameter(
+    "connected", "Only nodes that are, or are not.", "query", required=False, values=("true", "false")
+)
+_OF_GROUP = Parameter("group", "Name of a group.", "query")
+_TYPE = Parameter("type", "cds, eds, lds, rds, sds, or a type URL.", "query")
+_NAME = Parameter("name", "Name of the resource.", "query")
+_SEEN = Parameter("Last-Event-ID", "Send the events after this one, as far as they are kept.", "header", required=False)
+
+OPERATIONS = (
+    Operation("/", pages.index, "Where everything is.", "text/html"),
+    Operation("/openapi.json", pages.openapi, "This document.", "application/json"),
+    Operation("/healthz", health.alive, "Liveness.", shapes.Health),
+    Operation("/readyz", health.ready, "Readiness.", shapes.Health, refusals=(HTTPStatus.SERVICE_UNAVAILABLE,)),
+    Operation("/metrics", health.metrics, "Metrics for Prometheus.", "text/plain"),
+    Operation("/v1/groups", groups.list_groups, "All groups.", shapes.Groups),
+    Operation("/v1/groups/{group}", groups.show_group, "One group.", shapes.Group, (_GROUP,), _MISSING),
+    Operation(
+        "/v1/groups/{group}/versions",
+        groups.list_versions,
+        "The versions that are kept, newest first.",
+        shapes.Versions,
+        (_GROUP,),
+        _MISSING,
+    ),
+    Operation(
+        "/v1/groups/{group}/versions/{version}",
+        groups.show_version,
+        "The resources of one version, without private keys.",
+        shapes.VersionContent,
+        (_GROUP, _VERSION),
+        _MISSING,
+    ),
+    Operation(
+        "/v1/groups/{group}/diff",
+        groups.show_diff,
+        "What differs between two versions, field by field.",
+        shapes.Diff,
+        (_GROUP, _FROM, _TO),
+        _MISSING,
+    ),
+    Operation("/v1/nodes", nodes.list_nodes, "All nodes.", shapes.Nodes, (_IN_GROUP, _CONNECTED), _WRONG_OR_MISSING),
+    Operation(
+        "/v1/nodes/{node}",
+        nodes.show_node,
+        "One node, stream by stream.",
+        shapes.NodeById,
+        (Parameter("node", "Id of a node."),),
+        _MISSING,
+    ),
+    Operation("/v1/sources", origins.list_sources, "How the sources fare.", shapes.Sources),
+    Operation(
+        "/v1/explain",
+        origins.explain,
+        "Which objects made a resource.",
+        shapes.Explanation,
+        (_OF_GROUP, _TYPE, _NAME),
+        _WRONG_OR_MISSING,
+    ),
+    Operation("/v1/events", events.follow, "What happens, as it happens.", "text/event-stream", (_SEEN,)),
+)
+"""All that there is."""

@@ -1,0 +1,141 @@
+"""From the values of the layers below to the shapes of the answers; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xds_server.admin import shapes
+from xds_server.admin.shapes import stamp
+from xds_server.ir.origin import Origin
+from xds_server.ir.problem import Problem
+from xds_server.snapshot.feed import SourceReport
+from xds_server.snapshot.groups import Group, Tally
+from xds_server.snapshot.snapshot import LeftOut, Snapshot
+from xds_server.status.node import NodeReport, TypeReport
+from xds_server.status.tracker import NodeCounts
+from xds_server.wire.types import KEY_BY_URL, key_of
+
+MOST_ERRORS = 100
+"""Problems of one source that are told."""
+
+
+def origins(found: Sequence[Origin]) -> list[shapes.Origin]:
+    """Where things were declared."""
+    return [
+        shapes.Origin(
+            each.source,
+            each.path,
+            each.document,
+            each.line,
+            each.api_version,
+            each.kind,
+            each.namespace,
+            each.name,
+            each.generation,
+        )
+        for each in found
+    ]
+
+
+def group(found: Group, nodes: NodeCounts) -> shapes.Group:
+    """A group with its current snapshot."""
+    current = found.current or Snapshot(found.name, 0, 0.0)
+    published = found.current is not None
+    return shapes.Group(
+        name=found.name,
+        version=current.version if published else "",
+        seq=current.seq,
+        created=stamp(current.created) if published else None,
+        origin=shapes.Change(current.origin.source, current.origin.change),
+        counts=counts(current),
+        types={key_of(url): shapes.TypeVersion(current.typeset(url).version) for url in _urls(current)},
+        nodes=shapes.NodeCounts(nodes.connected, nodes.acked, nodes.nacked),
+        programmed=nodes.programmed,
+        held=None,
+        left_out=[left_out(each) for each in current.left_out],
+    )
+
+
+def counts(snapshot: Snapshot) -> dict[str, int]:
+    """Resources by type: the five always, others where there are any."""
+    numbers = {key_of(url): len(snapshot.typeset(url)) for url in _urls(snapshot)}
+    return {key: number for key, number in numbers.items() if number or key in KEY_BY_URL.values()}
+
+
+def left_out(found: LeftOut) -> shapes.LeftOut:
+    """A resource that is left out."""
+    return shapes.LeftOut(key_of(found.type_url), found.name, found.reason, found.message, origins(found.origins))
+
+
+def version(snapshot: Snapshot, tally: Tally) -> shapes.Version:
+    """A snapshot in the list of versions."""
+    return shapes.Version(
+        snapshot.seq,
+        snapshot.version,
+        stamp(snapshot.created),
+        shapes.Change(snapshot.origin.source, snapshot.origin.change),
+        counts(snapshot),
+        tally.acked,
+        tally.nacked,
+    )
+
+
+def node(report: NodeReport, replica: str) -> shapes.Node:
+    """One stream."""
+    return shapes.Node(
+        report.id,
+        report.group,
+        report.cluster,
+        report.address,
+        report.protocol,
+        report.build,
+        report.connected,
+        stamp(report.since),
+        replica,
+        {key: _node_type(each) for key, each in report.types.items()},
+    )
+
+
+def source(report: SourceReport) -> shapes.Source:
+    """A source."""
+    errors = [_source_error(problem) for problem in report.problems[:MOST_ERRORS]]
+    return shapes.Source(
+        report.name,
+        report.kind,
+        report.synced,
+        stamp(report.last_sync) if report.last_sync else None,
+        dict(report.objects),
+        errors[0] if errors else None,
+        errors,
+    )
+
+
+def _urls(snapshot: Snapshot) -> list[str]:
+    """The five types, then whatever else the snapshot has."""
+    return [*KEY_BY_URL, *sorted(snapshot.types.keys() - KEY_BY_URL.keys())]
+
+
+def _node_type(report: TypeReport) -> shapes.NodeType:
+    sent, acked, nacked = report.sent, report.acked, report.nacked
+    return shapes.NodeType(
+        shapes.Subscribed(report.wildcard, report.names),
+        shapes.Sent(sent.version, sent.nonce, stamp(sent.at)) if sent else None,
+        shapes.Acked(acked.version, stamp(acked.at)) if acked else None,
+        shapes.Nacked(
+            nacked.version,
+            nacked.nonce,
+            stamp(nacked.at),
+            shapes.NackError(nacked.code, nacked.message),
+            origins(nacked.culprit),
+        )
+        if nacked
+        else None,
+        report.pending,
+        shapes.Waiting(report.waits_for, stamp(report.waits_since)) if report.waits_for else None,
+        report.timeouts,
+    )
+
+
+def _source_error(problem: Problem) -> shapes.SourceError:
+    origin = problem.origin
+    return shapes.SourceError(problem.message, origin.path, origin.line, problem.field, origin.document, problem.reason)

@@ -1,0 +1,56 @@
+"""The HTTP server around the application: bind, tell the real address, stop soon."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from xds_server.admin.app import create_app
+from xds_server.admin.deps import AdminDeps
+from xds_server.settings import Address
+
+STOP_WITHIN = 2.0
+"""Seconds that requests under way are given when the server stops."""
+
+
+class AdminServer:
+    """Serves the admin API on one address. On loopback it answers to known host names only."""
+
+    def __init__(self, deps: AdminDeps) -> None:
+        """Prepare; nothing is bound before `start`."""
+        self._deps = deps
+        self._runner: web.AppRunner | None = None
+
+    async def start(self, address: Address) -> str:
+        """Bind and serve; `host:port` as it is bound, the port never 0.
+
+        Raises:
+            OSError: The address can't be bound.
+        """
+        hosts = (address.host,) if address.is_loopback else None
+        app = create_app(self._deps, hosts)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=STOP_WITHIN)
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, address.host, address.port).start()
+        except OSError:
+            await self.stop()
+            raise
+        return self.address
+
+    @property
+    def address(self) -> str:
+        """`host:port` as it is bound, the port never 0.
+
+        Raises:
+            RuntimeError: It is not bound.
+        """
+        if self._runner is None or not self._runner.addresses:
+            raise RuntimeError("the admin server is not started")
+        host, port = self._runner.addresses[0][:2]
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    async def stop(self) -> None:
+        """Stop listening, end event streams, give other requests 2 s, then end them."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None

@@ -1,0 +1,334 @@
+"""The shapes of the answers, as the OpenAPI document describes them. Fields may be added, none renamed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+Stamp = Annotated[str, Meta(description="RFC 3339, UTC", extra_json_schema={"format": "date-time"})]
+"""A moment."""
+
+TypeKey = Annotated[str, Meta(description="cds, eds, lds, rds, sds, else the type URL")]
+"""A resource type."""
+
+Counts = Annotated[dict[str, int], Meta(description="Numbers of resources by type; the five short keys always")]
+"""How many resources there are."""
+
+
+def stamp(at: float) -> str:
+    """POSIX seconds as RFC 3339 in UTC with milliseconds."""
+    return f"{datetime.fromtimestamp(at, UTC).isoformat(timespec='milliseconds')[:-6]}Z"
+
+
+class Origin(Struct, rename={"api_version": "apiVersion"}):
+    """Where an object was declared. `document` and `line` count from 1; 0 where there is no file."""
+
+    source: str
+    path: str
+    document: int
+    line: int
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    generation: int
+
+
+class Change(Struct):
+    """What made a version: the source, and what changed in it."""
+
+    source: str
+    change: str
+
+
+class TypeVersion(Struct):
+    """`version` is SotW's version_info and delta's system_version_info."""
+
+    version: str
+
+
+class NodeCounts(Struct):
+    """Nodes connected now, with everything accepted, refusing something."""
+
+    connected: int
+    acked: int
+    nacked: int
+
+
+class LeftOut(Struct):
+    """A declared resource that is not served as declared, and why."""
+
+    type: TypeKey
+    name: str
+    reason: str
+    message: str
+    origin: list[Origin]
+
+
+class Held(Struct):
+    """A version that the group is held at."""
+
+    to: str
+    by: str
+    reason: str
+    since: Stamp
+
+
+class Group(Struct):
+    """A group of nodes and what it is served. Before it has any: `version` "", `created` null."""
+
+    name: str
+    version: str
+    seq: int
+    created: Stamp | None
+    origin: Change
+    counts: Counts
+    types: dict[str, TypeVersion]
+    nodes: NodeCounts
+    programmed: Annotated[bool, Meta(description="Every connected node has accepted the version; false with none")]
+    held: Held | None
+    left_out: list[LeftOut]
+
+
+class Groups(Struct):
+    """All groups."""
+
+    groups: list[Group]
+
+
+class Version(Struct):
+    """One published snapshot; `acked` and `nacked` count the nodes that accepted all of it or refused any of it."""
+
+    seq: int
+    version: str
+    created: Stamp
+    origin: Change
+    counts: Counts
+    acked: int
+    nacked: int
+
+
+class Versions(Struct):
+    """The snapshots that are kept, newest first."""
+
+    versions: list[Version]
+
+
+class Resource(Struct):
+    """One resource; `resource` is its proto3 JSON without private keys."""
+
+    type: TypeKey
+    name: str
+    version: str
+    resource: dict[str, Any]
+    origin: list[Origin]
+
+
+class VersionContent(Struct):
+    """One snapshot with its resources."""
+
+    seq: int
+    version: str
+    resources: list[Resource]
+
+
+class ResourceName(Struct):
+    """A resource by its identity."""
+
+    type: TypeKey
+    name: str
+
+
+class FieldChange(Struct, rename={"from_": "from"}):
+    """A field by its path, before and after; null where it is not there. Of a private key only that it changed."""
+
+    path: str
+    from_: Any
+    to: Any
+
+
+class ResourceChange(Struct):
+    """A resource that is in both versions with other content."""
+
+    type: TypeKey
+    name: str
+    fields: list[FieldChange]
+
+
+class Diff(Struct, rename={"from_": "from"}):
+    """What differs between two versions; `from` is null where nothing came before."""
+
+    from_: str | None
+    to: str
+    from_seq: int
+    to_seq: int
+    added: list[ResourceName]
+    removed: list[ResourceName]
+    changed: list[ResourceChange]
+
+
+class Subscribed(Struct):
+    """What a node asks for: everything (`wildcard`), so many names, or both."""
+
+    wildcard: bool
+    names: int
+
+
+class Sent(Struct):
+    """The last response."""
+
+    version: str
+    nonce: str
+    at: Stamp
+
+
+class Acked(Struct):
+    """The last version that the node accepted."""
+
+    version: str
+    at: Stamp
+
+
+class NackError(Struct):
+    """What the node says, in its own words; `code` is a gRPC status code."""
+
+    code: int
+    message: str
+
+
+class Nacked(Struct):
+    """A response that the node refused; `culprit` names the objects under suspicion."""
+
+    version: str
+    nonce: str
+    at: Stamp
+    error: NackError
+    culprit: list[Origin]
+
+
+class Waiting(Struct, rename={"for_": "for"}):
+    """What the sequencer waits for: the node's answer about that type."""
+
+    for_: TypeKey
+    since: Stamp
+
+
+class NodeType(Struct):
+    """One type on one stream; `timeouts` counts the waits that ran out."""
+
+    subscribed: Subscribed
+    sent: Sent | None
+    acked: Acked | None
+    nacked: Nacked | None
+    pending: bool
+    waiting: Waiting | None
+    timeouts: int
+
+
+class Node(Struct):
+    """One stream of one node; a node that left is shown for 60 s, as not connected."""
+
+    id: str
+    group: str
+    cluster: str
+    address: str
+    protocol: str
+    build: str
+    connected: bool
+    since: Stamp
+    replica: str
+    types: dict[str, NodeType]
+
+
+class Nodes(Struct):
+    """Streams, by the id of their nodes."""
+
+    nodes: list[Node]
+
+
+class NodeById(Struct):
+    """All streams of one id: two processes may share it (hot restart)."""
+
+    id: str
+    nodes: list[Node]
+
+
+class SourceError(Struct):
+    """Something wrong with an input. `reason` is a CamelCase word."""
+
+    message: str
+    path: str
+    line: int
+    field: str
+    document: int
+    reason: str
+
+
+class Source(Struct):
+    """How a source fares; `error` is its first standing problem, `errors` are at most 100 of them."""
+
+    name: str
+    kind: str
+    synced: bool
+    last_sync: Stamp | None
+    objects: dict[str, int]
+    error: SourceError | None
+    errors: list[SourceError]
+
+
+class Sources(Struct):
+    """All sources, in the order in which they are configured."""
+
+    sources: list[Source]
+
+
+class Observation(Struct):
+    """A fact from outside that a resource was made with."""
+
+    observer: str
+    key: str
+    value: Any
+    at: Stamp
+
+
+class Explanation(Struct):
+    """What made a resource."""
+
+    group: str
+    type: TypeKey
+    name: str
+    version: str
+    objects: list[Origin]
+    observations: list[Observation]
+
+
+class Health(Struct):
+    """`ok`, or why not."""
+
+    status: str
+
+
+class FieldError(Struct):
+    """A parameter that is wrong, and why."""
+
+    field: str
+    message: str
+
+
+class Problem(Struct):
+    """An error, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    errors: list[FieldError]
+
+
+def encode(value: object) -> bytes:
+    """A shape as JSON."""
+    return msgspec.json.encode(value)

@@ -1,0 +1,1 @@
+"""Metrics and logs: what a running Tidegate tells about itself. Imports nothing of the rest."""

@@ -1,0 +1,92 @@
+"""The table of all metrics: name, kind, labels, and what each one counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """The kinds of Prometheus metrics that are used."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric as `/metrics` names it. `buckets` are a histogram's upper bounds, in seconds."""
+
+    name: str
+    kind: Kind
+    labels: tuple[str, ...]
+    help: str
+    buckets: tuple[float, ...] = ()
+
+
+_ROUND_TRIP = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0)
+_WORK = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+CONNECTED_NODES = Metric("tidegate_connected_nodes", Kind.GAUGE, ("group",), "Nodes that are connected now.")
+STREAMS = Metric("tidegate_streams", Kind.GAUGE, ("protocol",), "Streams that are open now.")
+PUSHES = Metric("tidegate_pushes_total", Kind.COUNTER, ("type",), "Responses handed to the transport.")
+PUSH_BYTES = Metric("tidegate_push_bytes_total", Kind.COUNTER, ("type",), "Bytes of these responses.")
+ACKS = Metric("tidegate_acks_total", Kind.COUNTER, ("type",), "Responses that a node accepted.")
+NACKS = Metric("tidegate_nacks_total", Kind.COUNTER, ("type", "group"), "Responses that a node refused.")
+ACK_LATENCY = Metric(
+    "tidegate_ack_latency_seconds", Kind.HISTOGRAM, ("type",), "From a response to its ACK.", _ROUND_TRIP
+)
+PUSH_LATENCY = Metric(
+    "tidegate_push_latency_seconds",
+    Kind.HISTOGRAM,
+    (),
+    "From a change seen to its response handed to the transport.",
+    _ROUND_TRIP,
+)
+SNAPSHOT_BUILD = Metric(
+    "tidegate_snapshot_build_seconds", Kind.HISTOGRAM, (), "Time to make the snapshots of one round of changes.", _WORK
+)
+SNAPSHOTS = Metric("tidegate_snapshots_total", Kind.COUNTER, ("group",), "Snapshots that were published.")
+RESOURCES = Metric("tidegate_resources", Kind.GAUGE, ("group", "type"), "Resources in the snapshot that is served.")
+LEFT_OUT = Metric("tidegate_resources_left_out", Kind.GAUGE, ("group",), "Declared resources that are not served.")
+SOURCE_UP = Metric(
+    "tidegate_source_up", Kind.GAUGE, ("source",), "1 when the source has handed over all it has and can be read."
+)
+SOURCE_ERRORS = Metric("tidegate_source_errors", Kind.GAUGE, ("source",), "Problems that stand in the source now.")
+SOURCE_LAST_SYNC = Metric(
+    "tidegate_source_last_sync_timestamp_seconds",
+    Kind.GAUGE,
+    ("source",),
+    "When the source last handed something over (POSIX time).",
+)
+SEQUENCER_TIMEOUTS = Metric(
+    "tidegate_sequencer_timeouts_total",
+    Kind.COUNTER,
+    ("type",),
+    "Steps of make before break that went on without the node's answer.",
+)
+REQUESTS_REJECTED = Metric(
+    "tidegate_requests_rejected_total", Kind.COUNTER, ("reason",), "Requests of xDS clients that were refused."
+)
+
+ALL = (
+    CONNECTED_NODES,
+    STREAMS,
+    PUSHES,
+    PUSH_BYTES,
+    ACKS,
+    NACKS,
+    ACK_LATENCY,
+    PUSH_LATENCY,
+    SNAPSHOT_BUILD,
+    SNAPSHOTS,
+    RESOURCES,
+    LEFT_OUT,
+    SOURCE_UP,
+    SOURCE_ERRORS,
+    SOURCE_LAST_SYNC,
+    SEQUENCER_TIMEOUTS,
+    REQUESTS_REJECTED,
+)
+"""Every metric, in the order in which the reference page lists them."""
