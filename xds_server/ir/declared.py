@@ -11,11 +11,15 @@ from xds_server.ir.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class NativeDocument:
-    """One xDS resource as its author wrote it: proto3 JSON (with `@type`) as plain Python values."""
+    """One xDS resource as its author wrote it: proto3 JSON (with `@type`) as plain Python values.
+
+    `within` is the path of `body` in the document it stands in (`resources[3]`), "" where it is the document.
+    """
 
     group: str
     body: Mapping[str, object]
     origin: Origin
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)

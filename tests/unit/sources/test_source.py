@@ -1,0 +1,276 @@
+"""The files source at work on real directories."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.unit.sources.recording import LIMIT, cluster, put, running
+
+SETTLED = 0.6
+"""Seconds of quiet in tests that must tell a file that waits for them from one that does not."""
+
+
+async def test_hands_over_all_and_syncs(tmp_path: Path) -> None:
+    (tmp_path / "group=edge").mkdir()
+    (tmp_path / "a.yaml").write_text(cluster("a") + "---\n" + cluster("b"))
+    (tmp_path / "group=edge" / "c.json").write_text('{"@type": "t/x.Y", "name": "c"}')
+    async with running(tmp_path) as sink:
+        assert sink.names() == {"a.yaml": ["a", "b"], "group=edge/c.json": ["c"]}
+        assert [each.group for each in sink.units["group=edge/c.json"].documents] == ["edge"]
+        assert sink.is_synced
+        assert len(sink.calls) == 1
+
+
+async def test_an_empty_directory_is_synced_with_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path) as sink:
+        assert sink.is_synced
+        assert not sink.calls
+        assert not sink.is_failed
+
+
+async def test_a_single_file(tmp_path: Path) -> None:
+    file = tmp_path / "one.yaml"
+    file.write_text(cluster("a"))
+    (tmp_path / "other.yaml").write_text(cluster("b"))
+    async with running(file) as sink:
+        assert sink.names() == {"one.yaml": ["a"]}
+        assert sink.units["one.yaml"].documents[0].origin.path == str(file)
+        put(file, cluster("c"))
+        await sink.shows({"one.yaml": ["c"]})
+
+
+async def test_without_watch_it_reads_once(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(cluster("a"))
+    async with running(tmp_path, watch=False, settle=0.0) as sink:
+        assert sink.is_synced
+        put(tmp_path / "a.yaml", cluster("b"))
+        await asyncio.sleep(1.5)
+        assert sink.names() == {"a.yaml": ["a"]}
+
+
+async def test_files_come_change_and_go(tmp_path: Path) -> None:
+    async with running(tmp_path) as sink:
+        (tmp_path / "a.yaml").write_text(cluster("a"))
+        await sink.shows({"a.yaml": ["a"]})
+        (tmp_path / "deep" / "down").mkdir(parents=True)
+        (tmp_path / "deep" / "down" / "b.yaml").write_text(cluster("b"))
+        await sink.shows({"a.yaml": ["a"], "deep/down/b.yaml": ["b"]})
+        (tmp_path / "a.yaml").write_text(cluster("a2"))
+        await sink.shows({"a.yaml": ["a2"], "deep/down/b.yaml": ["b"]})
+        (tmp_path / "a.yaml").unlink()
+        await sink.shows({"deep/down/b.yaml": ["b"]})
+        shutil.rmtree(tmp_path / "deep")
+        await sink.shows({})
+
+
+async def test_a_renamed_file_moves_in_one_step(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(cluster("a"))
+    async with running(tmp_path) as sink:
+        (tmp_path / "a.yaml").rename(tmp_path / "b.yaml")
+        await sink.shows({"b.yaml": ["a"]})
+        assert sink.calls[1:] == [(("b.yaml",), ("a.yaml",))]
+
+
+async def test_what_is_the_same_is_not_handed_over_again(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(cluster("a"))
+    (tmp_path / "b.yaml").write_text(cluster("b"))
+    async with running(tmp_path) as sink:
+        (tmp_path / "a.yaml").touch()
+        put(tmp_path / "b.yaml", cluster("b"))
+        put(tmp_path / "c.yaml", cluster("c"))
+        await sink.shows({"a.yaml": ["a"], "b.yaml": ["b"], "c.yaml": ["c"]})
+        assert sink.calls == [(("a.yaml", "b.yaml"), ()), (("c.yaml",), ())]
+
+
+async def test_a_broken_file_is_told_and_repaired(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(cluster("good"))
+    (tmp_path / "bad.yaml").write_text("a: [\n")
+    async with running(tmp_path) as sink:
+        bad = sink.units["bad.yaml"]
+        assert bad.broken
+        assert bad.problems[0].origin.path == str(tmp_path / "bad.yaml")
+        assert bad.problems[0].origin.line == 2
+        put(tmp_path / "bad.yaml", cluster("bad"))
+        await sink.shows({"bad.yaml": ["bad"], "good.yaml": ["good"]})
+        assert not sink.units["bad.yaml"].broken
+
+
+async def test_a_directory_that_vanishes_and_comes_back(tmp_path: Path) -> None:
+    root = tmp_path / "config"
+    root.mkdir()
+    (root / "a.yaml").write_text(cluster("a"))
+    async with running(root) as sink:
+        for round_ in range(2):
+            shutil.rmtree(root)
+            await sink.until(lambda: sink.is_failed)
+            assert "a.yaml" in sink.names()
+            assert sink.failures[-1].reason == "PathUnreadable"
+            assert sink.failures[-1].origin.path == str(root)
+            root.mkdir()
+            (root / "a.yaml").write_text(cluster(f"a{round_}"))
+            await sink.shows({"a.yaml": [f"a{round_}"]})
+            assert sink.recoveries == round_ + 1
+            # The fresh directory is watched, not only looked at: an immediate change is heard.
+            put(root / "a.yaml", cluster(f"b{round_}"))
+            await sink.shows({"a.yaml": [f"b{round_}"]})
+
+
+async def test_a_directory_that_is_not_there_yet(tmp_path: Path) -> None:
+    root = tmp_path / "config"
+    async with running(root) as sink:
+        assert not sink.is_synced
+        assert len(sink.failures) == 1
+        root.mkdir()
+        (root / "a.yaml").write_text(cluster("a"))
+        await sink.shows({"a.yaml": ["a"]})
+        await sink.until(lambda: sink.is_synced)
+        assert not sink.is_failed
+
+
+async def test_a_directory_that_is_swapped_for_another(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    (tmp_path / "one" / "a.yaml").write_text(cluster("one"))
+    (tmp_path / "two" / "a.yaml").write_text(cluster("two"))
+    root = tmp_path / "config"
+    root.symlink_to("one")
+    async with running(root) as sink:
+        assert sink.names() == {"a.yaml": ["one"]}
+        fresh = tmp_path / "fresh"
+        fresh.symlink_to("two")
+        fresh.replace(root)
+        await sink.shows({"a.yaml": ["two"]})
+
+
+async def test_a_thousand_files_start_and_change_quickly(tmp_path: Path) -> None:
+    for number in range(1000):
+        (tmp_path / f"{number:04}.yaml").write_text(cluster(f"c{number}"))
+    started = time.monotonic()
+    async with running(tmp_path) as sink:
+        assert time.monotonic() - started < 10
+        assert len(sink.units) == 1000
+        before = len(sink.calls)
+        put(tmp_path / "0500.yaml", cluster("other"))
+        await sink.until(lambda: sink.names()["0500.yaml"] == ["other"])
+        assert sink.calls[before:] == [(("0500.yaml",), ())]
+
+
+async def test_big_files_do_not_hold_the_loop(tmp_path: Path) -> None:
+    (tmp_path / "big.yaml").write_text("---\n".join(cluster(f"c{number}") for number in range(20_000)))
+    longest = 0.0
+
+    async def tick() -> None:
+        nonlocal longest
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.001)
+            longest = max(longest, time.monotonic() - before)
+
+    task = asyncio.create_task(tick())
+    async with running(tmp_path) as sink:
+        task.cancel()
+        assert len(sink.units["big.yaml"].documents) == 20_000
+    assert longest < 0.5
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+async def test_a_file_without_rights(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(cluster("a"))
+    file.chmod(0)
+    async with running(tmp_path) as sink:
+        assert sink.units["a.yaml"].problems[0].reason == "Unreadable"
+        file.chmod(0o600)
+        await sink.shows({"a.yaml": ["a"]})
+
+
+class TestK49:
+    """K49: a mounted ConfigMap, re-creation, slow writers, broken YAML, renames."""
+
+    @staticmethod
+    def swap(root: Path, number: int, **files: str) -> None:
+        """Put files in place as the kubelet does."""
+        fresh = root / f"..{number}"
+        fresh.mkdir()
+        for name, text in files.items():
+            (fresh / f"{name}.yaml").write_text(text)
+            if not number:
+                os.utime(fresh / f"{name}.yaml", (1, 1))  # what is old at the start is read at once
+        link = root / "..data_tmp"
+        link.symlink_to(fresh.name)
+        link.replace(root / "..data")
+        for name in files:
+            entry = root / f"{name}.yaml"
+            if not entry.is_symlink():
+                entry.symlink_to(f"..data/{name}.yaml")
+        if number:
+            shutil.rmtree(root / f"..{number - 1}")
+
+    async def test_twenty_swaps_make_twenty_versions(self, tmp_path: Path) -> None:
+        self.swap(tmp_path, 0, a=cluster("a0"), b=cluster("b0"))
+        async with running(tmp_path, settle=LIMIT) as sink:
+            await sink.shows({"a.yaml": ["a0"], "b.yaml": ["b0"]})
+            for number in range(1, 21):
+                self.swap(tmp_path, number, a=cluster(f"a{number}"), b=cluster(f"b{number}"))
+                await sink.shows({"a.yaml": [f"a{number}"], "b.yaml": [f"b{number}"]})
+            assert sink.calls == [(("a.yaml", "b.yaml"), ())] * 21
+
+    async def test_deleted_and_created_again(self, tmp_path: Path) -> None:
+        file = tmp_path / "a.yaml"
+        file.write_text(cluster("a"))
+        async with running(tmp_path, settle=SETTLED) as sink:
+            for number in range(5):
+                file.unlink()
+                await asyncio.sleep(0.05)
+                file.write_text(cluster(f"a{number}"))
+                await sink.shows({"a.yaml": [f"a{number}"]})
+            # The gap was shorter than the time to settle, so nobody saw the resource vanish.
+            assert all(not removed for _, removed in sink.calls)
+
+    @pytest.mark.parametrize("is_new", [False, True])
+    async def test_a_slow_writer_makes_one_version(self, tmp_path: Path, is_new: bool) -> None:  # noqa: FBT001
+        file = tmp_path / "a.yaml"
+        if not is_new:
+            file.write_text(cluster("old"))
+        async with running(tmp_path, settle=SETTLED) as sink:
+            before = len(sink.calls)
+            text = "---\n".join(cluster(f"a{number}") for number in range(9))
+            third = len(text) // 3
+            with file.open("w") as stream:
+                for part in (text[:third], text[third : 2 * third], text[2 * third :]):
+                    stream.write(part)
+                    stream.flush()
+                    await asyncio.sleep(0.3)
+            await sink.shows({"a.yaml": [f"a{number}" for number in range(9)]})
+            assert sink.calls[before:] == [(("a.yaml",), ())]
+
+    async def test_a_slow_writer_that_deletes_first(self, tmp_path: Path) -> None:
+        file = tmp_path / "a.yaml"
+        file.write_text(cluster("old"))
+        async with running(tmp_path, settle=SETTLED) as sink:
+            text = cluster("a") + "---\n" + cluster("b")
+            file.unlink()
+            with file.open("w") as stream:
+                for part in (text[:70], text[70:90], text[90:]):
+                    stream.write(part)
+                    stream.flush()
+                    await asyncio.sleep(0.3)
+            await sink.shows({"a.yaml": ["a", "b"]})
+            assert sink.calls[1:] == [(("a.yaml",), ())]
+
+    async def test_twenty_renames_over_the_file(self, tmp_path: Path) -> None:
+        file = tmp_path / "a.yaml"
+        file.write_text(cluster("a"))
+        os.utime(file, (1, 1))
+        # Nothing settles here in time: every change is taken up since it surely is whole.
+        async with running(tmp_path, settle=2 * LIMIT) as sink:
+            for number in range(20):
+                put(file, cluster(f"a{number}"))
+                await sink.shows({"a.yaml": [f"a{number}"]})
+            assert len(sink.calls) == 21

@@ -1,0 +1,154 @@
+"""From the bytes of one file to what it declares: native documents, each with its origin, and problems. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from xds_server.ir.declared import NativeDocument, Unit
+from xds_server.ir.origin import Origin
+from xds_server.ir.problem import Problem
+from xds_server.sources.files.document import LISTED, Document, SyntaxFaultError
+from xds_server.sources.files.json_reader import read_json
+from xds_server.sources.files.yaml_reader import read_yaml
+
+_ENVELOPE = frozenset(
+    {
+        *("@type", LISTED, "version_info", "versionInfo", "type_url", "typeUrl", "nonce", "canary"),
+        *("control_plane", "controlPlane", "resource_errors", "resourceErrors"),
+    }
+)
+"""The fields of a DiscoveryResponse, which is what Envoy reads from files."""
+
+_RESPONSE = "envoy.service.discovery.v3.DiscoveryResponse"
+_WRAPPER = "envoy.service.discovery.v3.Resource"
+_EXPECTED = (
+    'expected a native xDS document (with "@type"), Envoy\'s file form (with "resources") or a manifest '
+    '(with "apiVersion" and "kind")'
+)
+_MOST_KEYS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlace:
+    """Which file: its source's name, its key there, its path as the user would type it, its group."""
+
+    source: str
+    key: str
+    path: str
+    group: str
+
+    @property
+    def origin(self) -> Origin:
+        """The origin of what concerns the file as a whole."""
+        return Origin(self.source, self.path)
+
+
+def broken(place: FilePlace, reason: str, message: str, line: int = 0, document: int = 0) -> Unit:
+    """The unit of a file that can't be read."""
+    origin = replace(place.origin, line=line, document=document)
+    return Unit(place.key, problems=(Problem(origin, reason, message),), broken=True)
+
+
+def parse(place: FilePlace, data: bytes) -> Unit:
+    """The unit of a file with this content. Never raises for any content."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"expected text in UTF-8, found the byte 0x{data[error.start]:02x} at offset {error.start}"
+        return broken(place, "NotText", message, line)
+    read = read_json if place.path.lower().endswith(".json") else read_yaml
+    documents: list[NativeDocument] = []
+    problems: list[Problem] = []
+    try:
+        for document in read(text):
+            for found in _declared(place, document):
+                (problems if isinstance(found, Problem) else documents).append(found)  # type: ignore[arg-type]
+    except SyntaxFaultError as fault:
+        column = f"column {fault.column}: " if fault.column else ""
+        return broken(place, "InvalidSyntax", column + fault.message, fault.line, fault.document)
+    return Unit(place.key, tuple(documents), tuple(problems))
+
+
+def _declared(place: FilePlace, document: Document) -> Iterator[NativeDocument | Problem]:
+    value = document.value
+    origin = Origin(place.source, place.path, document.number, document.line)
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        yield Problem(origin, "UnknownForm", f"{_EXPECTED}, found {_kind(value)}")
+    elif "apiVersion" in value and "kind" in value and "@type" not in value:
+        yield _unsupported(value, origin)
+    elif LISTED in value and (type_name(value) in {"", _RESPONSE}):
+        yield from _listed(place, document, value, origin)
+    elif "@type" in value:
+        yield NativeDocument(place.group, value, _named(origin, value))
+    else:
+        yield Problem(origin, "UnknownForm", f"{_EXPECTED}, found {_keys(value)}")
+
+
+def _listed(
+    place: FilePlace, document: Document, value: Mapping[str, object], origin: Origin
+) -> Iterator[NativeDocument | Problem]:
+    """The resources of Envoy's file form, each bare or wrapped as `envoy.service.discovery.v3.Resource`."""
+    for key in value.keys() - _ENVELOPE:
+        yield Problem(origin, "UnknownField", f"Envoy's file form has no field {key!r}", key)
+    items = value[LISTED]
+    if items is None:
+        return
+    if not isinstance(items, list):
+        yield Problem(origin, "InvalidValue", f"expected a list, found {_kind(items)}", LISTED)
+        return
+    for index, item in enumerate(items):
+        within = f"{LISTED}[{index}]"
+        here = replace(origin, line=document.lines[index] if index < len(document.lines) else origin.line)
+        body: object = item
+        if isinstance(item, dict) and "resource" in item and type_name(item) in {"", _WRAPPER}:
+            body, within = item["resource"], f"{within}.resource"
+        if isinstance(body, dict):
+            yield NativeDocument(place.group, body, _named(here, body), within)
+        else:
+            yield Problem(here, "InvalidValue", f'expected a mapping with "@type", found {_kind(body)}', within)
+
+
+def _named(origin: Origin, body: Mapping[str, object]) -> Origin:
+    """The origin of a resource: kind and name as far as the body tells them at a glance."""
+    type_url, name = body.get("@type"), body.get("name", body.get("cluster_name", body.get("clusterName")))
+    return replace(
+        origin,
+        api_version=type_url if isinstance(type_url, str) else "",
+        kind=type_name(body).rpartition(".")[2],
+        name=name if isinstance(name, str) else "",
+    )
+
+
+def _unsupported(value: Mapping[str, object], origin: Origin) -> Problem:
+    version, kind = str(value["apiVersion"]), str(value["kind"])
+    metadata = value.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
+    namespace, name = (each if isinstance(each := known.get(key), str) else "" for key in ("namespace", "name"))
+    origin = replace(origin, api_version=version, kind=kind, namespace=namespace, name=name)
+    return Problem(origin, "UnsupportedKind", f"manifests of kind {kind} ({version}) are not supported yet", "kind")
+
+
+def type_name(body: Mapping[str, object]) -> str:
+    """The full name of the message in `@type`, "" when there is none."""
+    type_url = body.get("@type", "")
+    return type_url.rpartition("/")[2] if isinstance(type_url, str) else "?"
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, dict):
+        return _keys(value)
+    if isinstance(value, list):
+        return "a list"
+    # Not the value itself: it may be a key that lies in the wrong place.
+    return "null" if value is None else "a string" if isinstance(value, str) else "a plain value"
+
+
+def _keys(value: Mapping[str, object]) -> str:
+    if not value:
+        return "an empty mapping"
+    more = ", …" if len(value) > _MOST_KEYS_SHOWN else ""
+    return "a mapping with the keys " + ", ".join(list(value)[:_MOST_KEYS_SHOWN]) + more

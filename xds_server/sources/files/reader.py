@@ -1,0 +1,117 @@
+"""One look at a directory after another: finds what changed, reads and parses it. Blocking, so it runs in a thread."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from xds_server.ir.declared import Unit
+from xds_server.ir.origin import Origin
+from xds_server.ir.problem import Problem
+from xds_server.sources.files.content import ChangedError, UnreadableError, read
+from xds_server.sources.files.parse import FilePlace, broken, parse
+from xds_server.sources.files.scan import Scan, group_of, scan
+from xds_server.sources.files.settle import Heard, Settle
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look found.
+
+    `error` is the problem of the path as a whole, while which nothing else is told. `wait` is the time in seconds
+    after which something that is not settled yet will be; None when all is. `scan_seconds` is what looking cost.
+    """
+
+    units: tuple[Unit, ...] = ()
+    removed: tuple[str, ...] = ()
+    error: Problem | None = None
+    wait: float | None = None
+    root: tuple[int, int] | None = None
+    scan_seconds: float = 0.0
+
+
+class Reader:
+    """Remembers what was handed over, so that each look tells only what is new. Not for two threads at a time."""
+
+    def __init__(self, source: str, path: str, settle: float) -> None:
+        self._source = source
+        self._path = path
+        self._settle = Settle(settle)
+        self._handed: dict[str, bytes] = {}
+        self._closed: dict[str, str] = {}
+
+    def look(self, heard: Heard | None = None) -> Look:
+        """Look through the path, and read what is new and settled."""
+        started = time.monotonic()
+        found = scan(self._path)
+        now = time.monotonic()
+        took = now - started
+        if found.error:
+            message = f"can't be read: {found.error}"
+            problem = Problem(Origin(self._source, self._path), "PathUnreadable", message)
+            return Look(error=problem, root=found.root, scan_seconds=took)
+        units, opened = self._note_closed(found)
+        step = self._settle.look(now, time.time(), found.files, heard, found.unreadable)
+        for key in (*step.removed, *opened):
+            self._handed.pop(key, None)
+        units += [unit for key in step.read if (unit := self._unit(found, key)) is not None]
+        units.sort(key=lambda unit: unit.key)
+        return Look(tuple(units), (*step.removed, *opened), None, step.wait, found.root, took)
+
+    def _note_closed(self, found: Scan) -> tuple[list[Unit], list[str]]:
+        """Units that tell what is closed now, and keys of directories that are not closed any more."""
+        units = [
+            broken(self._place(found, key), "Unreadable", f"can't be read: {why}")
+            for key, why in found.unreadable.items()
+            if self._closed.get(key) != why
+        ]
+        opened = []
+        for key in self._closed.keys() - found.unreadable.keys():
+            self._handed.pop(key, None)
+            if key in found.files:
+                self._settle.again(key)
+            else:
+                opened.append(key)
+        self._closed = found.unreadable
+        return units, opened
+
+    def _unit(self, found: Scan, key: str) -> Unit | None:
+        """The unit of a file that is due; None when its content is the one that was handed over last."""
+        place = self._place(found, key)
+        try:
+            data = read(place.path, found.files[key])
+        except ChangedError:
+            self._settle.again(key)
+            return None
+        except UnreadableError as error:
+            if error.is_passing:
+                self._settle.again(key)
+            unit = broken(place, error.reason, error.message)
+            return unit if self._is_new(key, error.message.encode(), is_content=False) else None
+        return parse(place, data) if self._is_new(key, data, is_content=True) else None
+
+    def _is_new(self, key: str, data: bytes, *, is_content: bool) -> bool:
+        mark = bytes([is_content]) + blake2b(data, digest_size=16).digest()
+        if self._handed.get(key) == mark:
+            return False
+        self._handed[key] = mark
+        return True
+
+    def _place(self, found: Scan, key: str) -> FilePlace:
+        path = self._path if found.is_file else str(Path(self._path, key))
+        return FilePlace(self._source, key, path, group_of(key))
+
+
+def load(path: str | os.PathLike[str], source: str = "files") -> list[Unit]:
+    """All units of a path, read once, as `tidegate validate` and `tidegate render` need them.
+
+    A path that can't be read gives one broken unit that says so. Unlike the source it reads files that are being
+    written, too.
+    """
+    look = Reader(source, os.fspath(path), 0.0).look()
+    if look.error is not None:
+        return [Unit("", problems=(look.error,), broken=True)]
+    return list(look.units)

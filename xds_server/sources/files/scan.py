@@ -1,0 +1,135 @@
+"""Looks through a directory once: which files there are, and by what one can tell that they changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from stat import S_ISDIR
+
+SUFFIXES = (".yaml", ".yml", ".json")
+_GROUP_PREFIX = "group="
+DEFAULT_GROUP = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What tells a file's state without reading it. Two equal ones mean the same content.
+
+    `link` is the real path where a symbolic link is on the way to the file, else "". The change time of the inode
+    is no part of equality: a hard link or a rename moves it.
+    """
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    mode: int
+    owner: int
+    link: str
+    ctime_ns: int = field(compare=False)
+
+    def has_content_of(self, other: Signature) -> bool:
+        """Whether only rights differ, not what the file holds."""
+        return (self.identity, self.size, self.mtime_ns, self.link) == (
+            other.identity,
+            other.size,
+            other.mtime_ns,
+            other.link,
+        )
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """The file itself, whatever it is called."""
+        return self.device, self.inode
+
+
+@dataclass(slots=True)
+class Scan:
+    """What was found: files by key, and what could not be looked at.
+
+    A key is the path below the root with `/`. `unreadable` has the keys of files and directories that are there
+    but closed, with the reason. `error` says why the root itself can't be read, "" when it can; `root` is its
+    identity (device, inode); `is_file` says that it is a single file, whose key is its name.
+    """
+
+    files: dict[str, Signature] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    root: tuple[int, int] | None = None
+    error: str = ""
+    is_file: bool = False
+
+
+def scan(path: str) -> Scan:
+    """Look through a directory and all below it, or at a single file.
+
+    Hidden entries are left out; so a mounted ConfigMap is seen through its top-level links only, not a second time
+    through `..data`. Links that lead nowhere count as absent.
+    """
+    found = Scan()
+    try:
+        root = Path(path)
+        status = root.stat()
+        found.root = (status.st_dev, status.st_ino)
+        if S_ISDIR(status.st_mode):
+            _directory(path, "", found, (found.root,), is_linked=root.is_symlink())
+        else:
+            found.is_file = True
+            found.files[root.name] = _signature(status, path, is_linked=root.is_symlink())
+    except OSError as error:
+        found.error = explain(error)
+    return found
+
+
+def explain(error: OSError) -> str:
+    """The reason of an operating system's error, without the path, which is told beside it."""
+    return (error.strerror or type(error).__name__).lower()
+
+
+def is_watched(name: str) -> bool:
+    """Whether a file's name is one that is read: a known suffix, not hidden, not an editor's own file."""
+    return name.lower().endswith(SUFFIXES) and name[0] not in ".#~"
+
+
+def group_of(key: str) -> str:
+    """The group that a file belongs to: named by the first folder when it is called `group=NAME`."""
+    first, _, rest = key.partition("/")
+    name = first.removeprefix(_GROUP_PREFIX)
+    return name if rest and name and name != first else DEFAULT_GROUP
+
+
+def _directory(path: str, prefix: str, found: Scan, ancestors: tuple[tuple[int, int], ...], *, is_linked: bool) -> None:
+    for entry in _entries(path):
+        key = prefix + entry.name
+        try:
+            status = entry.stat()
+            linked = is_linked or entry.is_symlink()
+            if S_ISDIR(status.st_mode):
+                identity = (status.st_dev, status.st_ino)
+                if identity not in ancestors:  # a link back up would go round for ever
+                    _directory(entry.path, f"{key}/", found, (*ancestors, identity), is_linked=linked)
+            elif is_watched(entry.name):
+                found.files[key] = _signature(status, entry.path, is_linked=linked)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            found.unreadable[key] = explain(error)
+
+
+def _entries(path: str) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(path) as entries:
+        yield from sorted((entry for entry in entries if entry.name[0] != "."), key=lambda entry: entry.name)
+
+
+def _signature(status: os.stat_result, path: str, *, is_linked: bool) -> Signature:
+    return Signature(
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_mode,
+        status.st_uid,
+        os.path.realpath(path) if is_linked else "",
+        status.st_ctime_ns,
+    )

@@ -1,0 +1,116 @@
+"""Wakes the source when something changes below its path, and outlives whatever happens to that path.
+
+Only a hint: what really changed is found by looking, which also happens without any hint from time to time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import structlog
+from watchfiles import Change, awatch
+
+from xds_server.sources.files.settle import Heard
+
+_DEBOUNCE_MS = 200
+_STEP_MS = 25
+"""Changes that follow each other within a step come as one, for at most the debounce time."""
+
+log = structlog.get_logger()
+
+
+class Watch:
+    """The operating system's notifications for a directory, or for the directory of a single file."""
+
+    def __init__(self, path: str, retry: float) -> None:
+        self._path = Path(path).absolute()
+        self._retry = retry
+        self._watched: tuple[int, int] | None = None
+        self._again = asyncio.Event()
+        self._woken = asyncio.Event()
+        self._added: set[str] = set()
+        self._deleted: set[str] = set()
+        self._last_error = ""
+
+    async def run(self) -> None:
+        """Watch until cancelled; a watch that ends or fails is begun again."""
+        while True:
+            self._again = asyncio.Event()
+            self._watched = _identity(self._path)
+            if self._watched is None:
+                await self._pause()
+                continue
+            try:
+                await self._listen()
+            except (OSError, RuntimeError) as error:  # RuntimeError: what watchfiles makes of the rest
+                self._tell(str(error))
+                await self._pause()
+
+    def follow(self, root: tuple[int, int] | None) -> None:
+        """Say what the path leads to by now; when that is not what is watched, the watch begins again."""
+        if root != self._watched:
+            self._again.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait for a notification, but no longer than that."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    def take(self) -> Heard:
+        """What was heard since the last time, by key."""
+        self._woken.clear()
+        heard = Heard(frozenset(self._added), frozenset(self._deleted))
+        self._added.clear()
+        self._deleted.clear()
+        return heard
+
+    async def _listen(self) -> None:
+        base = self._base()
+        self._woken.set()  # what happened before the watch stood was not heard
+        async for changes in awatch(
+            base,
+            watch_filter=None,
+            debounce=_DEBOUNCE_MS,
+            step=_STEP_MS,
+            stop_event=self._again,
+            recursive=base is self._path,
+        ):
+            self._last_error = ""
+            for change, path in changes:
+                self._note(change, path.removeprefix(f"{base}/"))
+            self._woken.set()
+
+    def _base(self) -> Path:
+        return self._path if self._path.is_dir() else self._path.parent
+
+    def _note(self, change: Change, key: str) -> None:
+        if change is Change.added:
+            self._added.add(key)
+        elif change is Change.deleted:
+            self._deleted.add(key)
+
+    async def _pause(self) -> None:
+        """Wait before the next try, but not on when the path leads to something else."""
+        try:
+            async with asyncio.timeout(self._retry):
+                await self._again.wait()
+        except TimeoutError:
+            return
+
+    def _tell(self, error: str) -> None:
+        """Log that the path can't be watched, once; looking from time to time goes on."""
+        if error != self._last_error:
+            log.warning("can't watch files, looking from time to time instead", path=str(self._path), error=error)
+        self._last_error = error
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
