@@ -70,7 +70,7 @@ class App:
 def build(settings: Settings) -> App:
     """Make and join all parts; nothing runs yet."""
     metrics = Metrics(version("tidegate"))
-    groups = Groups(time.time)
+    groups = Groups(time.time, later=asyncio.get_running_loop().call_soon)
     bus = EventBus(time.time)
     tracker = Tracker(groups, bus, time.time)
     coalesce = Coalesce(settings.xds.coalesce.quiet, settings.xds.coalesce.max)

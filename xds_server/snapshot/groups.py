@@ -9,6 +9,11 @@ from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
 
 Listener = Callable[[Snapshot], None]
+Later = Callable[[Callable[[], None]], object]
+"""Has a function called a little later, after others have had their turn (`loop.call_soon`)."""
+
+_TOLD_AT_ONCE = 100
+"""How many listeners are told before others get their turn: some milliseconds of work."""
 
 
 class Tally:
@@ -24,10 +29,13 @@ class Tally:
 class Group:
     """One group: its snapshots, newest last, and their tallies."""
 
-    def __init__(self, name: str, keep: int) -> None:
+    def __init__(self, name: str, keep: int, later: Later) -> None:
         self.name = name
         self._history: deque[tuple[Snapshot, Tally]] = deque(maxlen=keep)
         self._listeners: dict[object, Listener] = {}
+        self._untold: deque[object] = deque()
+        self._telling = False
+        self._later = later
 
     @property
     def current(self) -> Snapshot | None:
@@ -64,15 +72,28 @@ class Group:
         return None
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Serve a snapshot from now on, and tell all who watch."""
+        """Serve a snapshot from now on, and tell all who watch: the first at once, the others in turns.
+
+        Who is not told yet when the next snapshot comes hears of that one only.
+        """
         before = self.current
         self._history.append((snapshot, Tally()))
         if before is not None:
             for url, typeset in before.types.items():
                 if snapshot.types.get(url) is not typeset:
                     typeset.retire()
-        for tell in list(self._listeners.values()):
-            tell(snapshot)
+        self._untold = deque(self._listeners)
+        if not self._telling:
+            self._tell()
+
+    def _tell(self) -> None:
+        for _ in range(min(_TOLD_AT_ONCE, len(self._untold))):
+            listener = self._listeners.get(self._untold.popleft())
+            if listener is not None and self.current is not None:
+                listener(self.current)
+        self._telling = bool(self._untold)
+        if self._telling:
+            self._later(self._tell)
 
     def watch(self, key: object, listener: Listener) -> None:
         """Have `listener` called with each new snapshot until `unwatch(key)`."""
@@ -86,9 +107,13 @@ class Group:
 class Groups:
     """All groups by name."""
 
-    def __init__(self, clock: Callable[[], float], keep: int = 100) -> None:
-        """Keep that many snapshots of each group; `clock` (POSIX seconds) dates the empty ones."""
+    def __init__(self, clock: Callable[[], float], keep: int = 100, later: Later = lambda call: call()) -> None:
+        """Keep that many snapshots of each group; `clock` (POSIX seconds) dates the empty ones.
+
+        With `later` a publish does not hold up everything else while it tells thousands of streams.
+        """
         self._clock = clock
+        self._later = later
         self._keep = keep
         self._synced = False
         self._groups: dict[str, Group] = {}
@@ -118,7 +143,7 @@ class Groups:
         """The group of that name, made if it is not there."""
         group = self._groups.get(name)
         if group is None:
-            group = self._groups[name] = Group(name, self._keep)
+            group = self._groups[name] = Group(name, self._keep, self._later)
             if self._synced:
                 group.publish(Snapshot(name, 0, self._clock()))
         return group

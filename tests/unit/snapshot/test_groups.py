@@ -1,0 +1,46 @@
+"""Groups: who watches hears of the newest snapshot, in turns that leave room for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.snapshot import Snapshot
+
+
+def test_a_group_of_a_synced_world_is_never_without_a_snapshot() -> None:
+    groups = Groups(lambda: 7.0)
+    early = groups.obtain("early")
+    assert early.current is None
+    groups.set_synced()
+    assert early.current is not None
+    assert early.current.created == 7.0
+    assert groups.obtain("late").current is not None
+
+
+def test_a_group_in_which_nothing_was_declared_is_forgotten_and_another_is_not() -> None:
+    groups = Groups(lambda: 0.0)
+    groups.set_synced()
+    groups.obtain("passing")
+    groups.obtain("kept").publish(Snapshot("kept", 1, 0.0))
+    groups.forget("passing")
+    groups.forget("kept")
+    assert [group.name for group in groups] == ["kept"]
+
+
+def test_many_listeners_are_told_in_turns_and_the_late_ones_hear_of_the_newest_only() -> None:
+    turns: list[Callable[[], None]] = []
+    group = Groups(lambda: 0.0, later=turns.append).obtain("g")
+    heard: dict[int, list[int]] = {number: [] for number in range(250)}
+    for number, told in heard.items():
+        group.watch(number, lambda snapshot, told=told: told.append(snapshot.seq))
+    group.publish(Snapshot("g", 1, 0.0))
+    assert sum(map(len, heard.values())) == 100
+    group.unwatch(249)
+    group.publish(Snapshot("g", 2, 0.0))
+    assert len(turns) == 1, "a second publish does not start a second round"
+    while turns:
+        turns.pop()()
+    assert all(told[-1] == 2 for number, told in heard.items() if number != 249)
+    assert heard[248] == [2]
+    assert heard[249] == []
