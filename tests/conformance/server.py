@@ -99,9 +99,15 @@ class Clients:
         """A connection of its own."""
         return await self._stack.enter_async_context(connect(self.target, options))
 
-    async def stream(self, variant: Variant, world: World, id: str = "", **more: Any) -> Stream:  # noqa: A002
-        """A stream of a node in the group of `world`; `more` goes to `Stream`."""
-        node = node_of(id or f"n-{next(_numbers)}", group=world.group)
+    async def stream(
+        self,
+        variant: Variant,
+        world: World | None = None,
+        id: str = "",  # noqa: A002 - the field's name
+        **more: Any,
+    ) -> Stream:
+        """A stream of a node in the group of `world`, or in the default group; `more` goes to `Stream`."""
+        node = node_of(id or f"n-{next(_numbers)}", group=world.group if world else "")
         return await self._stack.enter_async_context(Stream(await self.channel(), variant, node, **more))
 
     async def bare(self, variant: Variant, **more: Any) -> Stream:

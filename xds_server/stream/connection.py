@@ -19,6 +19,13 @@ from xds_server.wire.response import Response
 from xds_server.wire.types import key_of
 
 Write = Callable[[bytes], Awaitable[None]]
+Fail = Callable[[Exception], None]
+
+_MAX_TYPES = 100
+"""Types on one stream. Envoy knows a dozen, and each one costs a look at every event."""
+
+_MAX_QUEUED = 256
+"""Responses that wait for a slow peer before its requests wait, too."""
 
 
 class LimitError(ValueError):
@@ -26,16 +33,20 @@ class LimitError(ValueError):
 
 
 class Connection:
-    """One stream. `LiveNode` to the tracker; `write` takes a whole message and waits while the peer is slow."""
+    """One stream. `LiveNode` to the tracker; `write` takes a whole message and waits while the peer is slow.
+
+    `fail` is told what goes wrong outside of `receive`, so that it ends this stream and touches no other.
+    """
 
     def __init__(
-        self, shared: StreamContext, variant: Variant, write: Write, peer: str, only_type: str | None = None
+        self, shared: StreamContext, variant: Variant, write: Write, fail: Fail, *, peer: str, only_type: str | None
     ) -> None:
         """Bind a stream of `peer`; with `only_type` it is a stream of the service of that type."""
         self.node: NodeInfo | None = None
         self._shared = shared
         self._variant = variant
         self._write = write
+        self._fail = fail
         self._peer = peer
         self._only_type = only_type
         self._session: Session | None = None
@@ -67,14 +78,26 @@ class Connection:
 
         Raises:
             RequestError: the request is malformed, has no node where it needs one, another node, or another type.
-            LimitError: it names more resources than allowed.
+            LimitError: it names more resources or types than allowed.
         """
         parser = self._shared.parser
         request: Request
         request, node = parser.sotw(raw) if self._variant is Variant.SOTW else parser.delta(raw)
         self._check(request)
         session = self._identify(node)
-        self._send(session.receive(self._typed(request), _now()))
+        request = self._typed(request)
+        if request.type_url not in session.states and len(session.states) >= _MAX_TYPES:
+            msg = f"{_MAX_TYPES} resource types are asked for on this stream; no more are allowed"
+            raise LimitError(msg)
+        self._send(session.receive(request, _now()))
+        state = session.states.get(request.type_url)
+        if state is not None:
+            self._check_names(len(state.sub.names))
+
+    async def room(self) -> None:
+        """Wait while too much is queued: who does not read is not listened to either."""
+        while self._writer is not None and len(self._outbox) >= _MAX_QUEUED:
+            await asyncio.wait((self._writer,))
 
     def close(self) -> None:
         """End the stream: nothing more is sent, and what it leaves its node with is remembered."""
@@ -115,9 +138,12 @@ class Connection:
         if self._only_type is not None and request.type_url not in ("", self._only_type):
             msg = f"type_url is {request.type_url}, but this service serves {self._only_type}"
             raise RequestError(msg)
-        names = len(request.names) if isinstance(request, SotwRequest) else len(request.subscribe)
-        if names > self._shared.limits.max_names:
-            msg = f"{names} resource names in one request; {self._shared.limits.max_names} are allowed (xds.max_names)"
+        self._check_names(len(request.names) if isinstance(request, SotwRequest) else len(request.subscribe))
+
+    def _check_names(self, names: int) -> None:
+        allowed = self._shared.limits.max_names
+        if names > allowed:
+            msg = f"{names} resources of one type are asked for by name; {allowed} are allowed (xds.max_names)"
             raise LimitError(msg)
 
     def _typed(self, request: Request) -> Request:
@@ -145,13 +171,18 @@ class Connection:
         return session
 
     def _publish(self, snapshot: Snapshot) -> None:
-        if self._session is not None:
-            self._send(self._session.publish(snapshot, _now()))
+        self._go_on(lambda session: session.publish(snapshot, _now()))
 
     def _tick(self) -> None:
         self._timer = None
-        if self._session is not None:
-            self._send(self._session.tick(_now()))
+        self._go_on(lambda session: session.tick(_now()))
+
+    def _go_on(self, step: Callable[[Session], list[Response]]) -> None:
+        try:
+            if self._session is not None:
+                self._send(step(self._session))
+        except Exception as error:  # noqa: BLE001 - the caller is not of this stream; neither it nor others may notice
+            self._fail(error)
 
     def _send(self, responses: list[Response]) -> None:
         session = self._session
@@ -172,11 +203,15 @@ class Connection:
 
     async def _drain(self) -> None:
         """Write until nothing is left. A slow peer stops here; it has at most a response per type queued."""
-        while self._outbox:
-            response = self._outbox.popleft()
-            self._shared.meter.pushed(key_of(response.type_url), len(response.message))
-            await self._write(response.message)
-        self._writer = None
+        try:
+            while self._outbox:
+                response = self._outbox.popleft()
+                self._shared.meter.pushed(key_of(response.type_url), len(response.message))
+                await self._write(response.message)
+        except Exception as error:  # noqa: BLE001 - a task's boundary: a response that is lost ends the stream
+            self._fail(error)
+        finally:
+            self._writer = None
 
     def _tell(self, answer: Answer) -> None:
         key, tracker = key_of(answer.type_url), self._shared.tracker

@@ -58,7 +58,8 @@ class DiscoveryServices:
             if len(self._ends) >= limit:
                 self._shared.meter.rejected("streams")
                 await context.abort(
-                    grpc.StatusCode.RESOURCE_EXHAUSTED, f"{limit} streams are open; no more are allowed (xds.max_streams)"
+                    grpc.StatusCode.RESOURCE_EXHAUSTED,
+                    f"{limit} streams are open; no more are allowed (xds.max_streams)",
                 )
             await self._serve(variant, only_type, requests, context)
 
@@ -67,13 +68,22 @@ class DiscoveryServices:
     async def _serve(
         self, variant: Variant, only_type: str | None, requests: AsyncIterator[bytes], context: Context
     ) -> None:
-        connection = Connection(self._shared, variant, context.write, _address(context.peer()), only_type)
         end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def fail(error: Exception) -> None:
+            if not end.done():
+                end.set_exception(error)
+
+        end.add_done_callback(lambda ended: ended.exception())  # Seen, also when the client has left before.
+        connection = Connection(
+            self._shared, variant, context.write, fail, peer=_address(context.peer()), only_type=only_type
+        )
         self._ends.add(end)
         reader = asyncio.ensure_future(_read(requests, connection))
         try:
             await asyncio.wait((reader, end), return_when=asyncio.FIRST_COMPLETED)
-            if not reader.done():
+            if end.done():
+                end.result()  # Raises what broke this stream.
                 await context.abort(grpc.StatusCode.UNAVAILABLE, "this server is shutting down")
             await self._conclude(reader, context)
         finally:
@@ -108,9 +118,10 @@ class DiscoveryServices:
 async def _read(requests: AsyncIterator[bytes], connection: Connection) -> None:
     async for raw in requests:
         connection.receive(raw)
+        await connection.room()
 
 
 def _address(peer: str) -> str:
-    """gRPC's peer (`ipv4:127.0.0.1:5000`, `ipv6:%5B::1%5D:5000`) as host:port."""
+    """GRPC's peer (`ipv4:127.0.0.1:5000`, `ipv6:%5B::1%5D:5000`) as host:port."""
     _, _, address = peer.partition(":")
     return address.replace("%5B", "[").replace("%5D", "]")

@@ -1,0 +1,107 @@
+"""What goes wrong on one stream ends that stream, and what one client piles up is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack
+
+import grpc
+import pytest
+
+from tests.conformance.client import Stream, hold
+from tests.conformance.documents import marked
+from tests.conformance.wire import BOTH, Variant, delta_request
+from tests.feature.inprocess import Inside, inside
+from xds_server.snapshot.snapshot import Snapshot
+from xds_server.stream.connection import Connection
+from xds_server.stream.session import Session
+from xds_server.wire.response import Response
+
+
+def _connection(server: Inside, node: str) -> Connection:
+    """The server's end of the stream of a node."""
+    (found,) = (each for each in server.tracker._live if each.id == node)
+    assert isinstance(found, Connection)
+    return found
+
+
+@pytest.mark.parametrize("variant", BOTH)
+async def test_a_fault_on_one_stream_reaches_no_other(variant: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with inside() as server, AsyncExitStack() as stack:
+        server.publish([marked("cds", "a", 1)])
+        names = ("first", "broken", "last")
+        streams = [await server.clients(stack).stream(variant, id=name) for name in names]
+        for stream in streams:
+            stream.ask("cds")
+            await stream.holding("cds", {"a": 1})
+        broken = _connection(server, "broken")._session
+        publish = Session.publish
+
+        def faulty(session: Session, snapshot: Snapshot, now: float) -> list[Response]:
+            if session is broken:
+                raise ZeroDivisionError
+            return publish(session, snapshot, now)
+
+        monkeypatch.setattr(Session, "publish", faulty)
+        server.publish([marked("cds", "a", 2)])
+        for stream in (streams[0], streams[2]):
+            await stream.holding("cds", {"a": 2}, within=2)
+        assert (await streams[1].end(within=2))[0] is grpc.StatusCode.UNKNOWN
+        again = await server.clients(stack).stream(variant, id="broken")
+        again.ask("cds")
+        await again.holding("cds", {"a": 2})
+
+
+async def test_who_does_not_read_is_not_listened_to() -> None:
+    """Each subscription is due an answer at once, and each answer has a nonce, so bytes, of its own."""
+    big = marked("cds", "big", 1)
+    big["metadata"] = {"filter_metadata": {"padding": {"bytes": "x" * 64 * 1024}}}
+    async with inside() as server, AsyncExitStack() as stack:
+        server.publish([big])
+        stream = await server.clients(stack).stream(Variant.DELTA, id="greedy", answer=hold)
+        stream.ask("cds", "big")
+        await stream.sent("cds", "big")
+        stream.reading.clear()
+        asked = 2000
+        for _ in range(asked):
+            stream.send(delta_request("cds", ["big"]))
+        await asyncio.sleep(1)
+        assert 0 < len(_connection(server, "greedy")._outbox) <= 256
+        stream.reading.set()
+        await stream.until(lambda: len(stream.received) == asked + 1, within=20)
+
+
+async def test_stalled_readers_that_leave_make_no_noise(caplog: pytest.LogCaptureFixture) -> None:
+    big = marked("cds", "big", 1)
+    big["metadata"] = {"filter_metadata": {"padding": {"bytes": "x" * 4 * 1024 * 1024}}}
+    async with inside() as server:
+        server.publish([big])
+        async with AsyncExitStack() as stack:
+            streams: list[Stream] = []
+            for number in range(20):
+                stream = await server.clients(stack).stream(BOTH[number % 2])
+                stream.reading.clear()
+                stream.ask("cds")
+                streams.append(stream)
+            await server.until(lambda: server.counts.pushes["cds"] == len(streams), "all are sent the cluster")
+        await server.until(lambda: not server.streams(), "no streams")
+        await asyncio.sleep(0.2)
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING], caplog.text
+
+
+async def test_a_response_that_can_not_be_written_ends_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with inside() as server, AsyncExitStack() as stack:
+        server.publish([marked("cds", "a", 1)])
+        stream = await server.clients(stack).stream(Variant.SOTW)
+        stream.ask("cds")
+        await stream.holding("cds", {"a": 1})
+
+        async def broken(_message: bytes) -> None:
+            raise ZeroDivisionError
+
+        (connection,) = server.tracker._live
+        monkeypatch.setattr(connection, "_write", broken)
+        server.publish([marked("cds", "a", 2)])
+        assert (await stream.end(within=2))[0] is grpc.StatusCode.UNKNOWN
+        await server.until(lambda: not server.streams(), "no streams")
