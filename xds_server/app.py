@@ -76,7 +76,9 @@ def build(settings: Settings) -> App:
     coalesce = Coalesce(settings.xds.coalesce.quiet, settings.xds.coalesce.max)
     pipeline = Pipeline(Assembler(decode, prune_routes), groups, coalesce, metrics, bus.emit)
     sources = [(source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings)]
-    limits = Limits(settings.xds.max_streams, settings.xds.max_request_bytes, settings.xds.max_names)
+    limits = Limits(
+        settings.xds.max_streams, settings.xds.max_request_bytes, settings.xds.max_names, settings.xds.max_connection_age
+    )
     waits = Waits(settings.xds.order_timeout, settings.xds.removal_timeout)
     stopping = asyncio.Event()
 

@@ -14,7 +14,6 @@ LATER = frozenset(
     {
         "xds.tls",
         "xds.advertise",
-        "xds.max_connection_age",
         "xds.auth",
         "admin.tls",
         "admin.tokens",

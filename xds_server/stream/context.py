@@ -37,11 +37,15 @@ class Meter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that is taken: streams at a time, bytes of a request, names in a request."""
+    """The most that is taken: streams at a time, bytes of a request, names of a type, seconds of a connection.
+
+    A connection that gets older is ended, so that clients spread anew over replicas; 0 means never.
+    """
 
     max_streams: int = 20_000
     max_request_bytes: int = 16 * 1024 * 1024
     max_names: int = 100_000
+    max_connection_age: float = 0.0
 
 
 class Departed:

@@ -6,11 +6,14 @@ import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from xds_server.stream.context import StreamContext
+from xds_server.stream.context import Limits, StreamContext
 from xds_server.stream.services import DiscoveryServices
 from xds_server.wire.services import SERVICES, load_descriptors
 
 _STORM = 100_000
+
+_LAST_WORDS_MS = 1_000
+"""What an aged connection gets, after the word to go, before its stream is ended: the stream would never end itself."""
 
 GRACE = 5.0
 """Seconds that streams get to end after a stop."""
@@ -20,15 +23,21 @@ class BindError(OSError):
     """The address can't be listened on."""
 
 
-def _options(max_request_bytes: int) -> list[tuple[str, int]]:
+def _options(limits: Limits) -> list[tuple[str, int]]:
     """Channel options.
 
     Pings: Envoy and gRPC send keepalive pings at intervals of their own choosing, which gRPC's default treats as
     an attack (GOAWAY too_many_pings), so any interval is welcome; our own pings notice dead peers.
+    Age: gRPC spreads it by a tenth either way, so that clients that came together do not leave together.
     Pending requests: without room for a storm the C core cancels streams that the event loop has not taken up.
     """
+    age = [
+        ("grpc.max_connection_age_ms", int(limits.max_connection_age * 1000)),
+        ("grpc.max_connection_age_grace_ms", _LAST_WORDS_MS),
+    ]
     return [
-        ("grpc.max_receive_message_length", max_request_bytes),
+        *(age if limits.max_connection_age else ()),
+        ("grpc.max_receive_message_length", limits.max_request_bytes),
         ("grpc.max_send_message_length", -1),
         ("grpc.max_metadata_size", 64 * 1024),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", 0),
@@ -48,7 +57,7 @@ class XdsServer:
 
     def __init__(self, shared: StreamContext) -> None:
         self._services = DiscoveryServices(shared)
-        self._server = grpc.aio.server(options=_options(shared.limits.max_request_bytes))
+        self._server = grpc.aio.server(options=_options(shared.limits))
         self._health = health.aio.HealthServicer()
         self._server.add_generic_rpc_handlers(tuple(self._services.handlers()))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
