@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -9,7 +10,9 @@ from openapi_spec_validator import validate
 from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
 
 from tests.unit.admin.client import Client
+from xds_server.admin.operations import OPERATIONS
 
+DOCS = Path(__file__).parents[3] / "docs" / "admin-api.md"
 VALUES = {"group": "default", "version": "1", "node": "n2"}
 
 
@@ -67,3 +70,9 @@ async def test_the_index_lists_every_path(client: Client) -> None:
         assert response.content_type == "text/html"
         page = await response.text()
     assert all(path in page for path in document["paths"])
+
+
+def test_the_page_has_every_path() -> None:
+    page = DOCS.read_text(encoding="utf-8")
+    missing = [each.path for each in OPERATIONS if f"| `{each.path}" not in page and each.path != "/"]
+    assert not missing

@@ -1,0 +1,98 @@
+"""`status`, `nodes` and `diff`, beside a running admin API."""
+
+from __future__ import annotations
+
+import json
+import socket
+from urllib.request import urlopen
+
+import pytest
+
+from tests.unit.cli.conftest import Command
+
+
+def rows(output: str) -> list[list[str]]:
+    return [line.split() for line in output.splitlines()]
+
+
+def test_status_has_a_line_per_group(served: Command) -> None:
+    output = served("status").output
+    lines = rows(output)
+    assert lines[0][:3] == ["GROUP", "VERSION", "SEQ"]
+    assert lines[1][0] == "default"
+    assert lines[1][2] == "2"
+    assert lines[1][-6:] == ["5", "1", "3", "1", "1", "no"]
+    assert lines[2][0] == "silent"
+    assert "default: cds ghost: NoAssignment" in output
+
+
+def test_nodes_has_a_line_per_stream(served: Command) -> None:
+    output = served("nodes").output
+    lines = rows(output)
+    assert [line[0] for line in lines] == ["NODE", "n1", "n2", "n2"]
+    assert lines[1][-1] == "ok"
+    assert lines[2][-2:] == ["refused:", "cds"]
+    assert rows(served("nodes", "--group", "silent").output)[1:] == []
+
+
+def test_a_node_shows_what_it_refused_in_its_own_words(served: Command) -> None:
+    output = served("nodes", "n2").output
+    assert "Error adding/updating cluster(s) one: no such thing" in output
+    assert "declared in world.yaml:3 (Cluster/one)" in output
+    assert "n2 (connected)" in output
+
+
+def test_diff_shows_fields(served: Command) -> None:
+    lines = served("diff").output.splitlines()
+    assert lines[0].startswith("from ")
+    assert lines[0].endswith("(seq 2)")
+    assert lines[1:] == [
+        "+ cds new",
+        "- cds gone",
+        "~ cds one",
+        '    connect_timeout: "1s" -> "2s"',
+        '    lb_policy: - -> "RANDOM"',
+        "~ sds cert",
+        '    (all): "[redacted]" -> "[redacted]"',
+    ]
+    assert served("diff", "--from", "2", "--to", "2").output.splitlines()[1:] == ["no difference"]
+    assert served("diff", "--to", "1").output.startswith("from nothing to ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        (["status"], "/v1/groups"),
+        (["nodes"], "/v1/nodes"),
+        (["nodes", "n2"], "/v1/nodes/n2"),
+        (["diff", "--group", "default", "--from", "1"], "/v1/groups/default/diff?from=1"),
+    ],
+)
+def test_json_is_the_answer_as_it_is(served: Command, arguments: list[str], path: str) -> None:
+    with urlopen(f"{served.admin}{path}") as answer:  # noqa: S310
+        assert served(*arguments, "-o", "json").stdout == f"{answer.read().decode()}\n"
+
+
+def test_what_is_not_there_is_told(served: Command) -> None:
+    assert served("nodes", "a/b", code=1).stderr == "tidegate: there is no node 'a/b'\n"
+    assert "'nowhere'" in served("diff", "--group", "nowhere", code=1).stderr
+
+
+def test_an_api_that_cannot_be_reached_is_one_line(tidegate: Command) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"127.0.0.1:{unused.getsockname()[1]}"
+        for command in ("status", "nodes", "diff"):
+            result = tidegate(command, "--admin", url, code=1)
+            assert result.stderr == f"tidegate: the admin API at http://{url} can't be reached: Connection refused\n"
+            assert result.stdout == ""
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1", "http://", "file:///etc/passwd"])
+def test_a_wrong_url_is_told(tidegate: Command, url: str) -> None:
+    assert "expected the admin API's URL" in tidegate("status", "--admin", url, code=1).stderr
+
+
+def test_something_else_that_answers(tidegate: Command, served: Command) -> None:
+    assert "there is nothing at" in tidegate("status", "--admin", f"{served.admin}/elsewhere", code=1).stderr
+    json.loads(served("status", "-o", "json").stdout)

@@ -1,0 +1,1 @@
+"""The command line: arguments in, text out. Each command's machinery is imported only when it is asked for."""

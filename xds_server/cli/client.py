@@ -1,0 +1,74 @@
+"""Asks the admin API, and turns what goes wrong into one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import OpenerDirector, ProxyHandler, build_opener
+
+_PATIENCE = 30.0
+"""Seconds until an answer must have begun."""
+
+
+class AdminError(Exception):
+    """The admin API can't be reached, or answers with an error; the text is for people."""
+
+
+class Client:
+    """The admin API at one URL. Proxies of the environment are not used: the API is an internal one."""
+
+    def __init__(self, url: str) -> None:
+        """Take `http://host:port`, or `host:port` for short.
+
+        Raises:
+            AdminError: It is no such URL.
+        """
+        self._url = (url if "//" in url else f"http://{url}").rstrip("/")
+        parts = urlsplit(self._url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise AdminError(f"found {url!r}, expected the admin API's URL, such as http://127.0.0.1:19000")
+        self._opener: OpenerDirector = build_opener(ProxyHandler({}))
+
+    def get(self, *path: str, query: Mapping[str, str | None] | None = None) -> bytes:
+        """The JSON at a path of these segments.
+
+        Raises:
+            AdminError: It can't be had.
+        """
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        url = "/".join([self._url, *(quote(segment, safe="") for segment in path)])
+        url += f"?{urlencode(given)}" if given else ""
+        try:
+            with self._opener.open(url, timeout=_PATIENCE) as response:
+                body: bytes = response.read()
+        except HTTPError as error:
+            raise AdminError(_told(error)) from None
+        except (URLError, OSError, HTTPException) as error:
+            cause = error.reason if isinstance(error, URLError) else error
+            why = getattr(cause, "strerror", None) or cause or type(error).__name__
+            raise AdminError(f"the admin API at {self._url} can't be reached: {why}") from None
+        return body
+
+
+def decoded(body: bytes) -> Any:
+    """An answer's JSON as Python values.
+
+    Raises:
+        AdminError: It is no JSON, so it was not the admin API that answered.
+    """
+    try:
+        return json.loads(body)
+    except ValueError:
+        raise AdminError("the answer is no JSON; is this the address of the admin API?") from None
+
+
+def _told(error: HTTPError) -> str:
+    """What a problem document says, or the bare status."""
+    try:
+        return str(json.loads(error.read())["detail"])
+    except (ValueError, KeyError, TypeError, OSError):
+        return f"the admin API answered {error.code} {error.reason}"

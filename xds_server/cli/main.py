@@ -1,0 +1,191 @@
+"""All commands and their options; what they do lies in the modules beside this one.
+
+Those are imported inside the functions, so that `tidegate --help` need not wait for gRPC and Envoy's messages.
+"""
+
+# ruff: noqa: PLC0415  # see above
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="tidegate",
+    help="An xDS control plane for fleets of Envoy.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+    # Tracebacks as Python prints them: the rich ones may show local variables, and in them private keys.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class LogLevel(StrEnum):
+    """The least grave level that is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """The form of log lines; `auto` is for people on a terminal, else JSON."""
+
+    AUTO = "auto"
+    CONSOLE = "console"
+    JSON = "json"
+
+
+class Document(StrEnum):
+    """The form of a document."""
+
+    JSON = "json"
+    YAML = "yaml"
+
+
+class View(StrEnum):
+    """A table for people, or the admin API's JSON as it is."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Directories or files, as `serve` takes them.")]
+Admin = Annotated[str, typer.Option("--admin", metavar="URL", envvar="TIDEGATE_ADMIN_URL", help="The admin API.")]
+Output = Annotated[View, typer.Option("-o", "--output", help="A table, or the API's JSON as it is.")]
+ADMIN = "http://127.0.0.1:19000"
+
+
+def _show_version(*, wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"tidegate {version('tidegate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=lambda wanted: _show_version(wanted=wanted), help="Say it."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def serve(
+    *,
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="Configuration file (YAML).")] = None,
+    xds_address: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where Envoys connect.")] = None,
+    admin_address: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where the admin API listens.")] = None,
+    address_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the real addresses there, as JSON.")
+    ] = None,
+    files: Annotated[
+        list[Path] | None, typer.Option(metavar="PATH", help="Add a source of files; can be given again.")
+    ] = None,
+    state_dir: Annotated[Path | None, typer.Option(metavar="DIR", help="Where state outlives the process.")] = None,
+    log_level: Annotated[LogLevel | None, typer.Option(help="The least grave level that is logged.")] = None,
+    log_format: Annotated[LogFormat | None, typer.Option(help="The form of log lines.")] = None,
+) -> None:
+    """Serve xDS and the admin API.
+
+    Flags win over TIDEGATE_... variables, which win over the configuration file.
+    """
+    from xds_server.cli.serving import serve
+
+    flags = {
+        "xds": {"address": xds_address},
+        "admin": {"address": admin_address},
+        "state_dir": state_dir,
+        "log": {"level": log_level, "format": log_format},
+    }
+    raise typer.Exit(serve(config, flags, files or [], address_file))
+
+
+@app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def demo(context: typer.Context) -> None:
+    """Show Tidegate at work with two real Envoys, on this machine."""
+    from xds_server.demo.command import demo
+
+    command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    command.command()(demo)
+    command(args=context.args, prog_name="tidegate demo")
+
+
+@app.command()
+def validate(paths: Paths) -> None:
+    """Check files without serving them.
+
+    They are loaded as `serve` would; the exit code is 1 if anything is wrong.
+    """
+    from xds_server.cli.checking import validate
+
+    raise typer.Exit(validate(paths))
+
+
+@app.command()
+def render(
+    paths: Paths,
+    group: Annotated[str | None, typer.Option(help="Only this group.")] = None,
+    output: Annotated[Document, typer.Option("-o", "--output", help="The form.")] = Document.YAML,
+) -> None:
+    """Print the xDS resources that would be served.
+
+    Private keys are left out. What is wrong goes to standard error, and makes the exit code 1.
+    """
+    from xds_server.cli.rendering import render
+
+    raise typer.Exit(render(paths, group, output))
+
+
+@app.command()
+def status(admin: Admin = ADMIN, output: Output = View.TABLE) -> None:
+    """Show each group: its version, and who has it."""
+    from xds_server.cli import operating
+
+    raise typer.Exit(operating.status(admin, as_json=output is View.JSON))
+
+
+@app.command()
+def nodes(
+    node: Annotated[str | None, typer.Argument(metavar="ID", help="Show this node, with what it refused.")] = None,
+    group: Annotated[str | None, typer.Option(help="Only nodes of this group.")] = None,
+    admin: Admin = ADMIN,
+    output: Output = View.TABLE,
+) -> None:
+    """Show each Envoy: what it accepted and refused."""
+    from xds_server.cli import operating
+
+    raise typer.Exit(operating.nodes(admin, node, group, as_json=output is View.JSON))
+
+
+@app.command()
+def diff(
+    group: Annotated[str, typer.Option(help="The group.")] = "default",
+    older: Annotated[str | None, typer.Option("--from", metavar="VERSION", help="Default: the one before.")] = None,
+    newer: Annotated[str | None, typer.Option("--to", metavar="VERSION", help="Default: the current one.")] = None,
+    admin: Admin = ADMIN,
+    output: Output = View.TABLE,
+) -> None:
+    """Show what differs between two versions.
+
+    A version is given as the API tells it, or by its seq.
+    """
+    from xds_server.cli import operating
+
+    raise typer.Exit(operating.diff(admin, group, older, newer, as_json=output is View.JSON))
+
+
+def main() -> None:
+    """Run the command that the arguments ask for, and exit: 0, 1 for problems and errors, 2 for wrong usage."""
+    app(prog_name="tidegate")

@@ -1,0 +1,89 @@
+"""The operator's commands: they ask the admin API and show the answer. Each gives the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xds_server.cli import nodes as node_views
+from xds_server.cli.client import AdminError, Client, decoded
+from xds_server.cli.tables import age, short, show
+from xds_server.cli.text import clean
+
+Json = Mapping[str, Any]
+
+
+def status(admin: str, *, as_json: bool) -> int:
+    """All groups."""
+    return _answer(lambda: Client(admin).get("v1", "groups"), _show_groups, as_json=as_json)
+
+
+def nodes(admin: str, node: str | None, group: str | None, *, as_json: bool) -> int:
+    """All nodes, or one with its details."""
+    if node is None:
+        ask = lambda: Client(admin).get("v1", "nodes", query={"group": group})  # noqa: E731
+        return _answer(ask, node_views.show_list, as_json=as_json)
+    return _answer(lambda: Client(admin).get("v1", "nodes", node), node_views.show_details, as_json=as_json)
+
+
+def diff(admin: str, group: str, older: str | None, newer: str | None, *, as_json: bool) -> int:
+    """The difference of two versions."""
+    query = {"from": older, "to": newer}
+    return _answer(lambda: Client(admin).get("v1", "groups", group, "diff", query=query), _show_diff, as_json=as_json)
+
+
+def _answer(ask: Callable[[], bytes], view: Callable[[Json], None], *, as_json: bool) -> int:
+    try:
+        body = ask()
+        if as_json:
+            print(body.decode())
+        else:
+            view(decoded(body))
+    except AdminError as error:
+        print(clean(f"tidegate: {error}"), file=sys.stderr)
+        return 1
+    return 0
+
+
+def _show_groups(answer: Json) -> None:
+    columns = ["GROUP", "VERSION", "SEQ", "AGE", "RESOURCES", "LEFT OUT", "NODES", "ACKED", "NACKED", "PROGRAMMED"]
+    rows = [
+        [
+            group["name"],
+            short(group["version"]),
+            str(group["seq"]),
+            age(group["created"]),
+            str(sum(group["counts"].values())),
+            str(len(group["left_out"])),
+            *(str(group["nodes"][key]) for key in ("connected", "acked", "nacked")),
+            "yes" if group["programmed"] else "no",
+        ]
+        for group in answer["groups"]
+    ]
+    show(columns, rows)
+    left_out = [(group["name"], each) for group in answer["groups"] for each in group["left_out"]]
+    if left_out:
+        print("\nLeft out:")
+    for group, each in left_out:
+        print(clean(f"  {group}: {each['type']} {each['name']}: {each['reason']}: {each['message']}"))
+
+
+def _show_diff(answer: Json) -> None:
+    before = f"{short(answer['from'])} (seq {answer['from_seq']})" if answer["from"] else "nothing"
+    print(f"from {before} to {short(answer['to'])} (seq {answer['to_seq']})")
+    for sign, key in (("+", "added"), ("-", "removed")):
+        for each in answer[key]:
+            print(clean(f"{sign} {each['type']} {each['name']}"))
+    for each in answer["changed"]:
+        print(clean(f"~ {each['type']} {each['name']}"))
+        for field in each["fields"]:
+            print(clean(f"    {field['path'] or '(all)'}: {_value(field['from'])} -> {_value(field['to'])}"))
+    if not (answer["added"] or answer["removed"] or answer["changed"]):
+        print("no difference")
+
+
+def _value(value: object) -> str:
+    import json  # noqa: PLC0415
+
+    return "-" if value is None else json.dumps(value, ensure_ascii=False)
