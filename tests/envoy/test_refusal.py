@@ -42,7 +42,7 @@ def with_impossible_balancing(documents: list[Document]) -> list[Document]:
     [
         ("rds", with_bad_regex, "missing ]"),
         ("lds", with_equal_filter_chains, "filter chain"),
-        ("cds", with_impossible_balancing, "CLUSTER_PROVIDED"),
+        ("cds", with_impossible_balancing, "cluster provided LB"),
     ],
 )
 async def test_a_refused_configuration(

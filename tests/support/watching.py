@@ -33,6 +33,16 @@ async def answers(url: str, status: int, body: str | None = None) -> bool:
     return got[0] == status and body in (None, got[1])
 
 
+async def taken(envoy: Envoy, cluster: str) -> dict[str, int]:
+    """How often resources were taken, by Envoy's count: clusters, listeners, routes, the endpoints of `cluster`.
+
+    An answer without resources counts nowhere here.
+    """
+    managers = r"cluster_manager\.cluster_(added|modified|removed|updated)|listener_manager\.listener_(added|modified)"
+    others = rf".*\.rds\..*\.(config_reload|update_success)|cluster\.{cluster}\.update_success"
+    return await envoy.stats(f"^({managers}|{others})$")
+
+
 async def updates(envoy: Envoy) -> dict[str, int]:
     """How often each kind of configuration was asked for, taken and refused, by Envoy's count."""
     return await envoy.stats(CONFIG_STATS)
@@ -49,12 +59,16 @@ async def last_updated(envoy: Envoy) -> dict[str, str]:
 
 
 async def refusal(plane: ControlPlane, node: str, kind: str, *, after: int) -> dict[str, Any]:
-    """Wait until `node` refused the version of `kind` that came after number `after`; return what is told of it."""
+    """Wait until `node` refused what it was last sent of `kind`, after version number `after`; return what is told.
+
+    What was sent need not be the group's version of that type: make before break has steps in between.
+    """
 
     async def nacked() -> dict[str, Any] | None:
         group, answer = await plane.group(), await plane.node(node)
-        told: dict[str, Any] | None = answer.get("types", {}).get(kind, {}).get("nacked")
-        fresh = group.get("seq", 0) > after and told and told["version"] == group["types"][kind]["version"]
+        state = answer.get("types", {}).get(kind, {})
+        told: dict[str, Any] | None = state.get("nacked")
+        fresh = group.get("seq", 0) > after and told and told["version"] == state["sent"]["version"]
         return told if fresh else None
 
     return await until(nacked, within=10, what=f"{node} refuses {kind}")
