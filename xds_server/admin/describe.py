@@ -81,6 +81,8 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string"}
     if parameter.values:
         schema["enum"] = list(parameter.values)
+    elif parameter.required:
+        schema["minLength"] = 1
     return {
         "name": parameter.name,
         "in": parameter.within,

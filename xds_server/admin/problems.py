@@ -62,7 +62,7 @@ async def answer_problems(request: web.Request, handler: Handler) -> web.StreamR
     except ConnectionError:
         raise
     except Exception:  # a request is a task's boundary
-        log.exception("admin request failed", method=request.method, path=request.path)
+        log.exception("admin_request_failed", method=request.method, path=request.path)
         detail = "the server failed to make the answer; its log has the reason"
         return problem(request, HTTPStatus.INTERNAL_SERVER_ERROR, detail)
 

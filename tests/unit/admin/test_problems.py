@@ -49,7 +49,7 @@ async def test_what_nobody_foresaw_is_logged_and_told_without_its_inside(
         problem = await client.problem("/v1/groups", 500)
     assert "secret" not in str(problem)
     assert [(each["event"], each["log_level"], each["path"]) for each in logs] == [
-        ("admin request failed", "error", "/v1/groups")
+        ("admin_request_failed", "error", "/v1/groups")
     ]
 
 
