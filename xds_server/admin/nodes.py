@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from xds_server.admin import present, shapes
+from xds_server.admin import node_shapes, present
 from xds_server.admin.answers import answer, encoded, flag
 from xds_server.admin.deps import DEPS
 from xds_server.admin.problems import not_found
@@ -29,4 +29,4 @@ async def show_node(request: web.Request) -> web.Response:
     reports = deps.tracker.nodes(node_id=node)
     if not reports:
         raise not_found("node", node)
-    return answer(shapes.NodeById(node, [present.node(each, deps.replica) for each in reports]))
+    return answer(node_shapes.NodeById(node, [present.node(each, deps.replica) for each in reports]))

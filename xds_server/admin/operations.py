@@ -9,7 +9,7 @@ from http import HTTPStatus
 from aiohttp import web
 from msgspec import Struct
 
-from xds_server.admin import events, groups, health, nodes, origins, pages, shapes
+from xds_server.admin import events, groups, health, node_shapes, nodes, origins, pages, shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,14 @@ OPERATIONS = (
         (_GROUP, _FROM, _TO),
         _MISSING,
     ),
-    Operation("/v1/nodes", nodes.list_nodes, "All nodes.", shapes.Nodes, (_IN_GROUP, _CONNECTED), _WRONG_OR_MISSING),
+    Operation(
+        "/v1/nodes", nodes.list_nodes, "All nodes.", node_shapes.Nodes, (_IN_GROUP, _CONNECTED), _WRONG_OR_MISSING
+    ),
     Operation(
         "/v1/nodes/{node}",
         nodes.show_node,
         "One node, stream by stream.",
-        shapes.NodeById,
+        node_shapes.NodeById,
         (Parameter("node", "Id of a node."),),
         _MISSING,
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xds_server.admin import shapes
+from xds_server.admin import node_shapes, shapes
 from xds_server.admin.shapes import stamp
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
@@ -80,9 +80,9 @@ def version(snapshot: Snapshot, tally: Tally) -> shapes.Version:
     )
 
 
-def node(report: NodeReport, replica: str) -> shapes.Node:
+def node(report: NodeReport, replica: str) -> node_shapes.Node:
     """One stream."""
-    return shapes.Node(
+    return node_shapes.Node(
         report.id,
         report.group,
         report.cluster,
@@ -115,23 +115,23 @@ def _urls(snapshot: Snapshot) -> list[str]:
     return [*KEY_BY_URL, *sorted(snapshot.types.keys() - KEY_BY_URL.keys())]
 
 
-def _node_type(report: TypeReport) -> shapes.NodeType:
+def _node_type(report: TypeReport) -> node_shapes.NodeType:
     sent, acked, nacked = report.sent, report.acked, report.nacked
-    return shapes.NodeType(
-        shapes.Subscribed(report.wildcard, report.names),
-        shapes.Sent(sent.version, sent.nonce, stamp(sent.at)) if sent else None,
-        shapes.Acked(acked.version, stamp(acked.at)) if acked else None,
-        shapes.Nacked(
+    return node_shapes.NodeType(
+        node_shapes.Subscribed(report.wildcard, report.names),
+        node_shapes.Sent(sent.version, sent.nonce, stamp(sent.at)) if sent else None,
+        node_shapes.Acked(acked.version, stamp(acked.at)) if acked else None,
+        node_shapes.Nacked(
             nacked.version,
             nacked.nonce,
             stamp(nacked.at),
-            shapes.NackError(nacked.code, nacked.message),
+            node_shapes.NackError(nacked.code, nacked.message),
             origins(nacked.culprit),
         )
         if nacked
         else None,
         report.pending,
-        shapes.Waiting(report.waits_for, stamp(report.waits_since)) if report.waits_for else None,
+        node_shapes.Waiting(report.waits_for, stamp(report.waits_since)) if report.waits_for else None,
         report.timeouts,
     )
 
