@@ -61,6 +61,11 @@ class Server:
             pytest.skip("set TIDEGATE_CONFORMANCE_ADMIN to try this")
         return await self._ask(path)
 
+    async def errors(self, world: World) -> list[Json]:
+        """What the sources say is wrong with the files of a group."""
+        sources = (await self.get("/v1/sources"))["sources"]
+        return [each for source in sources for each in source["errors"] if f"/{world.folder.name}/" in each["path"]]
+
     async def metric(self, name: str, **labels: str) -> float:
         """The sum of a metric's samples that have these labels."""
         return _sum((await self.request("/metrics"))[1], name, labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -55,7 +56,7 @@ class Inside:
     """A server in this process. `publish` takes a file's documents and serves what comes of it at once."""
 
     def __init__(self, limits: Limits, waits: Waits) -> None:
-        self.groups = Groups(time.time)
+        self.groups = Groups(time.time, later=asyncio.get_running_loop().call_soon)
         self.bus = EventBus(time.time)
         self.tracker = Tracker(self.groups, self.bus, time.time)
         self.counts = Counts()

@@ -96,7 +96,7 @@ async def test_a_type_that_nobody_knows(clients: Clients, world: World, variant:
 
 async def test_more_types_than_allowed(clients: Clients, world: World, variant: Variant) -> None:
     """A stream has as many states as types, and each request looks at all of them."""
-    stream = await clients.stream(variant, world)
+    stream = await clients.stream(variant, world, answer=hold)
     for number in range(101):
         stream.ask(f"type.googleapis.com/example.Unknown{number}", "a")
     await _ends(stream, EXHAUSTED, "types")
