@@ -46,16 +46,17 @@ def compile_unit(unit: Unit, decode: Decode) -> CompiledUnit:
         if first is None:
             compiled.resources[address] = resource
         else:
-            compiled.duplicates[address] = duplicate(document.group, first, resource)
+            field = f"{document.within}.name" if document.within else "name"
+            compiled.duplicates[address] = duplicate(document.group, first, resource, field)
     return compiled
 
 
-def duplicate(group: str, first: Resource, second: Resource) -> Problem:
-    """The problem of a resource whose name is taken by another one of its group."""
+def duplicate(group: str, first: Resource, second: Resource, field: str = "") -> Problem:
+    """The problem of a resource whose name is taken by another one of its group; `field` where the name stands."""
     taken = first.origins[0] if first.origins else "another one"
     kind = second.type_url.rpartition(".")[2]
     message = f"{kind} {second.name!r} of group {group!r} is declared already in {taken}, which keeps the name"
-    return Problem(second.origins[0], "DuplicateName", message, "name")
+    return Problem(second.origins[0], "DuplicateName", message, field)
 
 
 def _note_invalid(compiled: CompiledUnit, document: NativeDocument, problem: Problem) -> None:

@@ -41,7 +41,7 @@ PUSH_LATENCY = Metric(
     "tidegate_push_latency_seconds",
     Kind.HISTOGRAM,
     (),
-    "From a change seen to its response handed to the transport.",
+    "From the first change of a batch seen to its snapshots handed to the streams.",
     _ROUND_TRIP,
 )
 SNAPSHOT_BUILD = Metric(

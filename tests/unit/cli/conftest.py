@@ -30,12 +30,6 @@ class Command:
         return result
 
 
-@pytest.fixture(scope="session", autouse=True)
-def no_loop_unless_asked() -> None:
-    """Say that there is no loop: else a look at the current one makes one on Python 3.11, and nobody closes it."""
-    asyncio.set_event_loop(None)
-
-
 @pytest.fixture
 def tidegate() -> Command:
     return Command()

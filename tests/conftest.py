@@ -1,4 +1,4 @@
-"""Keeps looptime from making an event loop for tests that have none."""
+"""What holds for every test."""
 
 from __future__ import annotations
 
