@@ -115,7 +115,7 @@ async def test_k30_a_thousand_edits_of_endpoint_files_converge(fleet: Fleet, tmp
     churn = Churn(plane.files, names, random.Random(30))
     await plane.start()
     envoys = await fleet.both(plane.xds)
-    await churn.run(EDITS, per_second=50)
+    await churn.run(EDITS, per_second=100)
     for name, wanted in churn.wanted().items():
         for envoy in envoys:
             await until(partial(_holds, envoy, name, wanted), within=2 * SLACK, what=f"{envoy.node}: {name}")
