@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
@@ -84,7 +85,7 @@ def found(value: object, *, secret: bool = False) -> str:
     return f"{shown} ({name})" if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}… ({name})"
 
 
-def nearest(word: str, known: list[str]) -> str:
+def nearest(word: str, known: Sequence[str]) -> str:
     """A clause that names what was probably meant, empty when nothing is near."""
     close = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""

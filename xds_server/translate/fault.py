@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -49,13 +50,12 @@ def find_fault(body: Mapping[str, object], descriptor: Descriptor) -> Fault | No
         return Fault("", "TooDeep", "is nested too deeply")
 
 
+@lru_cache(maxsize=256)  # the same mistake tends to come many times, and looking for what was meant is slow
 def unknown_type(name: str) -> str:
     """Say that a message type is not known, and which one was probably meant."""
     if re.search(r"\.v2(alpha\d*)?\.|\.api\.v2", name):
         return f"{name} is of version 2 of Envoy's API, which Envoy has dropped; use the type of version 3"
-    last = name.rpartition(".")[2]
-    same = [each for each in known_names() if each.rpartition(".")[2] == last]
-    return f"{name or 'the empty name'} is no known type of Envoy's API{nearest(name, same or list(known_names()))}"
+    return f"{name or 'the empty name'} is no known type of Envoy's API{nearest(name, known_names())}"
 
 
 def join(path: str, key: str) -> str:

@@ -8,8 +8,8 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from xds_server.translate.messages import parse, rewrite
+from xds_server.translate.present import present
 from xds_server.translate.protos import ANY, class_of, type_of
-from xds_server.translate.redact import redact
 from xds_server.wire.resource import Resource
 
 _STRUCT = "type.googleapis.com/google.protobuf.Struct"
@@ -30,7 +30,7 @@ def to_json(resource: Resource) -> dict[str, object]:
     except (json_format.SerializeToJsonError, TypeError, ValueError, RecursionError) as error:
         # Such as an infinite number in a Struct, which JSON can't say. The text might quote the value.
         return _unreadable(resource, f"has no JSON form ({type(error).__name__})")
-    redact(js, type_of(message))
+    present(js, type_of(message))
     return {"@type": resource.type_url, **{key: _unwrap_opaque(value) for key, value in js.items()}}
 
 

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import structlog
 
 from tests.unit.sources.recording import LIMIT, cluster, put, running
 
@@ -188,6 +189,65 @@ async def test_a_file_without_rights(tmp_path: Path) -> None:
         assert sink.units["a.yaml"].problems[0].reason == "Unreadable"
         file.chmod(0o600)
         await sink.shows({"a.yaml": ["a"]})
+
+
+async def test_without_notifications_it_looks_from_time_to_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_args: object, **_options: object) -> None:
+        raise OSError("OS file watch limit reached")
+
+    monkeypatch.setattr("xds_server.sources.files.watch.awatch", refuse)
+    with structlog.testing.capture_logs() as logs:
+        async with running(tmp_path) as sink:
+            (tmp_path / "a.yaml").write_text(cluster("a"))
+            await sink.shows({"a.yaml": ["a"]})
+            put(tmp_path / "a.yaml", cluster("b"))
+            await sink.shows({"a.yaml": ["b"]})
+    assert [entry["error"] for entry in logs] == ["OS file watch limit reached"]
+
+
+async def test_files_behind_links_out_of_the_directory(tmp_path: Path) -> None:
+    root = tmp_path / "config"
+    root.mkdir()
+    (tmp_path / "real.yaml").write_text(cluster("a"))
+    (root / "a.yaml").symlink_to(tmp_path / "real.yaml")
+    async with running(root) as sink:
+        (tmp_path / "real.yaml").write_text(cluster("b"))
+        await sink.shows({"a.yaml": ["b"]})
+
+
+async def test_binary_garbage_and_a_pipe_take_nobody_down(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(cluster("good"))
+    (tmp_path / "garbage.yaml").write_bytes(bytes(range(256)) * 100)
+    os.mkfifo(tmp_path / "pipe.yaml")
+    async with running(tmp_path) as sink:
+        await sink.until(lambda: len(sink.units) == 3)
+        reasons = {key: [each.reason for each in unit.problems] for key, unit in sink.units.items()}
+        assert reasons == {"garbage.yaml": ["NotText"], "good.yaml": [], "pipe.yaml": ["NotAFile"]}
+        assert sink.names()["good.yaml"] == ["good"]
+
+
+async def test_a_first_file_that_never_rests_holds_up_readiness_for_a_while_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xds_server.sources.files.source._PATIENCE", 1.0)
+    (tmp_path / "good.yaml").write_text(cluster("good"))
+    os.utime(tmp_path / "good.yaml", (1, 1))
+
+    async def write() -> None:
+        for number in range(200):
+            (tmp_path / "busy.yaml").write_text(cluster(f"busy{number}"))
+            await asyncio.sleep(0.02)
+
+    task = asyncio.create_task(write())
+    await asyncio.sleep(0)
+    async with running(tmp_path, settle=0.5) as sink:
+        assert sink.is_synced
+        assert not task.done()
+        assert sink.names() == {"good.yaml": ["good"]}
+        await task
+        await sink.shows({"good.yaml": ["good"], "busy.yaml": ["busy199"]})
 
 
 class TestK49:

@@ -39,7 +39,9 @@ class Reader:
     def __init__(self, source: str, path: str, settle: float) -> None:
         self._source = source
         self._path = path
+        self._quiet = settle
         self._settle = Settle(settle)
+        self._is_unsteady = False
         self._handed: dict[str, bytes] = {}
         self._closed: dict[str, str] = {}
 
@@ -57,9 +59,11 @@ class Reader:
         step = self._settle.look(now, time.time(), found.files, heard, found.unreadable)
         for key in (*step.removed, *opened):
             self._handed.pop(key, None)
+        self._is_unsteady = False
         units += [unit for key in step.read if (unit := self._unit(found, key)) is not None]
         units.sort(key=lambda unit: unit.key)
-        return Look(tuple(units), (*step.removed, *opened), None, step.wait, found.root, took)
+        wait = self._quiet if step.wait is None and self._is_unsteady else step.wait
+        return Look(tuple(units), (*step.removed, *opened), None, wait, found.root, took)
 
     def _note_closed(self, found: Scan) -> tuple[list[Unit], list[str]]:
         """Units that tell what is closed now, and keys of directories that are not closed any more."""
@@ -85,6 +89,7 @@ class Reader:
             data = read(place.path, found.files[key])
         except ChangedError:
             self._settle.again(key)
+            self._is_unsteady = True
             return None
         except UnreadableError as error:
             if error.is_passing:

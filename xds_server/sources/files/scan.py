@@ -50,8 +50,8 @@ class Scan:
     """What was found: files by key, and what could not be looked at.
 
     A key is the path below the root with `/`. `unreadable` has the keys of files and directories that are there
-    but closed, with the reason. `error` says why the root itself can't be read, "" when it can; `root` is its
-    identity (device, inode); `is_file` says that it is a single file, whose key is its name.
+    but closed, with the reason. `error` says why the root itself can't be read, "" when it can. `root` identifies
+    the directory to watch; `is_file` says that the root is a single file, whose key is its name.
     """
 
     files: dict[str, Signature] = field(default_factory=dict)
@@ -71,9 +71,10 @@ def scan(path: str) -> Scan:
     try:
         root = Path(path)
         status = root.stat()
-        found.root = (status.st_dev, status.st_ino)
+        found.root = identity_of_watched(root)
         if S_ISDIR(status.st_mode):
-            _directory(path, "", found, (found.root,), is_linked=root.is_symlink())
+            ancestors = ((status.st_dev, status.st_ino),)
+            _directory(path, "", found, ancestors, is_linked=root.is_symlink())
         else:
             found.is_file = True
             found.files[root.name] = _signature(status, path, is_linked=root.is_symlink())
@@ -85,6 +86,15 @@ def scan(path: str) -> Scan:
 def explain(error: OSError) -> str:
     """The reason of an operating system's error, without the path, which is told beside it."""
     return (error.strerror or type(error).__name__).lower()
+
+
+def identity_of_watched(path: Path) -> tuple[int, int] | None:
+    """Device and inode of a directory, or of that of a single file; None when the path leads nowhere."""
+    try:
+        status = path.stat() if path.is_dir() or not path.exists() else path.parent.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def is_watched(name: str) -> bool:

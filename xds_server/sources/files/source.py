@@ -15,8 +15,8 @@ _POLL = 1.0
 _SHARE = 10
 """After a look, the source rests for so many times the look's length, so that a huge directory costs little."""
 
-_PATIENCE = 10
-"""Times to settle after which a first file that is written again and again holds up readiness no more."""
+_PATIENCE = 10.0
+"""Seconds after the first look in which a file that is written again and again holds up readiness."""
 
 
 class FilesSource:
@@ -36,7 +36,7 @@ class FilesSource:
     async def run(self, sink: Sink) -> None:
         """Hand over everything, then each change, until cancelled."""
         watch = Watch(self.path, _POLL)
-        run = _Run(Reader(self.name, self.path, self.settle), sink, _PATIENCE * self.settle)
+        run = _Run(Reader(self.name, self.path, self.settle), sink)
         async with asyncio.TaskGroup() as group:
             if self.watch:
                 group.create_task(watch.run(), name=f"watch {self.path}")
@@ -53,12 +53,12 @@ class FilesSource:
 class _Run:
     """What one run has told its sink."""
 
-    def __init__(self, reader: Reader, sink: Sink, patience: float) -> None:
+    def __init__(self, reader: Reader, sink: Sink) -> None:
         self.is_synced = False
         self._reader = reader
         self._sink = sink
         self._error = ""
-        self._deadline = asyncio.get_running_loop().time() + patience
+        self._deadline: float | None = None
 
     async def step(self, watch: Watch) -> Look:
         """Look once and hand over what was found."""
@@ -66,11 +66,16 @@ class _Run:
         self._tell_error(look)
         if look.units or look.removed:
             self._sink.replace(look.units, look.removed)
-        is_late = asyncio.get_running_loop().time() >= self._deadline
-        if not self.is_synced and look.error is None and (look.wait is None or is_late):
+        if not self.is_synced and look.error is None and (look.wait is None or self._is_late()):
             self.is_synced = True
             self._sink.synced()
         return look
+
+    def _is_late(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        if self._deadline is None:
+            self._deadline = now + _PATIENCE
+        return now >= self._deadline
 
     def _tell_error(self, look: Look) -> None:
         error = "" if look.error is None else look.error.message

@@ -11,6 +11,7 @@ from pathlib import Path
 import structlog
 from watchfiles import Change, awatch
 
+from xds_server.sources.files.scan import identity_of_watched
 from xds_server.sources.files.settle import Heard
 
 _DEBOUNCE_MS = 200
@@ -37,7 +38,7 @@ class Watch:
         """Watch until cancelled; a watch that ends or fails is begun again."""
         while True:
             self._again = asyncio.Event()
-            self._watched = _identity(self._path)
+            self._watched = identity_of_watched(self._path)
             if self._watched is None:
                 await self._pause()
                 continue
@@ -106,11 +107,3 @@ class Watch:
         if error != self._last_error:
             log.warning("can't watch files, looking from time to time instead", path=str(self._path), error=error)
         self._last_error = error
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

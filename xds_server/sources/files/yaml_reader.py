@@ -23,7 +23,7 @@ from ruamel.yaml.events import (
 )
 
 from xds_server.sources.files.document import DEEPEST, LISTED, Document, SyntaxFaultError
-from xds_server.sources.files.scalars import is_collection_tag, plain, tagged
+from xds_server.sources.files.scalars import is_collection_tag, plain, shown, tagged
 
 MOST_ALIASED = 1_000_000
 """Values that the aliases of one document may stand for in all ("billion laughs")."""
@@ -119,7 +119,7 @@ class _Builder:
 
     def _open(self, event: Anything, frame: _Frame, kind: str) -> None:
         if event.tag is not None and not is_collection_tag(event.tag, kind):
-            raise self._fault(event, f"the tag {event.tag} is not allowed here")
+            raise self._fault(event, f"the tag {shown(event.tag)} is not allowed here")
         if len(self._stack) >= DEEPEST:
             raise self._fault(event, f"nested deeper than {DEEPEST} levels")
         self._note_line(event)

@@ -1,4 +1,7 @@
-"""Blacks out secrets in the JSON form of a message, found by Envoy's own marks on fields."""
+"""Makes the JSON form of a message fit to be shown: secrets blacked out, maps in order.
+
+Secrets are found by Envoy's own marks on fields.
+"""
 
 from __future__ import annotations
 
@@ -14,34 +17,54 @@ _NOT_SECRET = frozenset({"filename", "environment_variable", "watched_directory"
 """Fields of a data source that say where a secret is, not what it is."""
 
 
-def redact(js: dict[str, object], descriptor: Descriptor) -> None:
-    """Replace the secrets in the JSON form (with proto field names) of a message by `[redacted]`, in place."""
+def present(js: dict[str, object], descriptor: Descriptor) -> None:
+    """Replace the secrets in the JSON form (with proto field names) of a message by `[redacted]`, in place.
+
+    Maps, whose order protobuf leaves open, are put in the order of their keys.
+    """
     if descriptor.full_name == ANY:
-        inner = descriptor_of(full_name(str(js.get("@type", ""))))
-        # Other well-known types in an Any have no fields: a plain value, or a Struct that tells nothing of secrets.
-        if inner is not None and not is_leaf(inner) and inner.full_name != ANY:
-            redact(js, inner)
+        _present_any(js)
         return
     for key, value in js.items():
         field = descriptor.fields_by_name.get(key)
         if field is None:
             continue
-        if is_sensitive(field):
-            js[key] = _blacked(value, field)
-        elif field.message_type is not None:
-            _redact_field(value, field)
+        shown = _blacked(value, field) if is_sensitive(field) else value
+        js[key] = dict(sorted(shown.items())) if is_map(field) and isinstance(shown, dict) else shown
+        if field.message_type is not None and shown is value:
+            js[key] = _present_field(js[key], field)
 
 
-def _redact_field(value: object, field: FieldDescriptor) -> None:
+def _present_any(js: dict[str, object]) -> None:
+    inner = descriptor_of(full_name(str(js.get("@type", ""))))
+    if inner is None or inner.full_name == ANY:
+        return
+    if is_leaf(inner):
+        js["value"] = _in_order(js.get("value"))
+    else:
+        present(js, inner)
+
+
+def _present_field(value: object, field: FieldDescriptor) -> object:
     descriptor = field.message_type
     items: list[object] = value if isinstance(value, list) else [value]
     if is_map(field) and isinstance(value, dict):
         descriptor, items = value_field(field).message_type, list(value.values())
-    if descriptor is None or is_leaf(descriptor):
-        return
+    if descriptor is None:
+        return value
+    if is_leaf(descriptor):
+        return _in_order(value)
     for item in items:
         if isinstance(item, dict):
-            redact(item, descriptor)
+            present(item, descriptor)
+    return value
+
+
+def _in_order(value: object) -> object:
+    """A free JSON value (of a Struct) with the keys of its mappings in order."""
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    return [_in_order(each) for each in value] if isinstance(value, list) else value
 
 
 def _blacked(value: object, field: FieldDescriptor) -> object:
