@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import os
 import shutil
 import time
@@ -192,6 +193,7 @@ def nobody(tmp_path: Path) -> Iterator[None]:
         return
     for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(0o777)
+    codecs.lookup("utf-8-sig")  # Read in now: the interpreter's own files may be closed to nobody.
     os.seteuid(_NOBODY)
     try:
         yield
