@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from xds_server.ir.declared import NativeDocument, Unit
 from xds_server.ir.problem import Problem, ProblemError
 from xds_server.wire.resource import Resource
+from xds_server.wire.types import ENDPOINT, PREFIX
 
 Decode = Callable[[NativeDocument], Resource]
 
@@ -35,6 +36,7 @@ class CompiledUnit:
 def compile_unit(unit: Unit, decode: Decode) -> CompiledUnit:
     """Decode every document of a unit; of two with one address the first counts and the other is told."""
     compiled = CompiledUnit(unit.key, problems=list(unit.problems), broken=unit.broken)
+    compiled.nameless = any(not problem.origin.name for problem in unit.problems)
     for document in unit.documents:
         try:
             resource = decode(document)
@@ -61,9 +63,20 @@ def duplicate(group: str, first: Resource, second: Resource, field: str = "") ->
 
 def _note_invalid(compiled: CompiledUnit, document: NativeDocument, problem: Problem) -> None:
     compiled.problems.append(problem)
-    type_url = document.body.get("@type")
-    name = document.body.get("name") or document.body.get("cluster_name") or document.body.get("clusterName")
-    if isinstance(type_url, str) and isinstance(name, str):
-        compiled.invalid[document.group, type_url, name] = problem
-    else:
+    address = _address_of(document)
+    # A wrong type is most often a slip in a type that was right before, and so tells nothing of what is meant.
+    if address is None or problem.field in {"@type", f"{document.within}.@type"}:
         compiled.nameless = True
+    else:
+        compiled.invalid[address] = problem
+
+
+def _address_of(document: NativeDocument) -> Address | None:
+    """The address of a document that can't be decoded, as far as it tells type and name."""
+    type_url = document.body.get("@type")
+    if not isinstance(type_url, str):
+        return None
+    type_url = PREFIX + type_url.rpartition("/")[2]
+    keys = ("cluster_name", "clusterName") if type_url == ENDPOINT else ("name",)
+    name = next((document.body[key] for key in keys if document.body.get(key)), None)
+    return (document.group, type_url, name) if isinstance(name, str) else None
