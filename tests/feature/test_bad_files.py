@@ -182,6 +182,33 @@ async def test_a_slip_in_an_assignment(server: Server, clients: Clients, world: 
     await probe.holding("eds", {"a": 1})
 
 
+ODD: dict[str, tuple[str, str]] = {
+    "infinity": ("odd.yaml", to_yaml({**marked("cds", "a", 2), "per_connection_buffer_limit_bytes": float("inf")})),
+    "not a number": ("odd.yaml", to_yaml({**marked("cds", "a", 2), "per_connection_buffer_limit_bytes": float("nan")})),
+    "a huge number": ("odd.yaml", to_yaml({**marked("cds", "a", 2), "per_connection_buffer_limit_bytes": 10**30})),
+    "half a surrogate pair as a type": ("odd.json", '{"resources": [{"@type": "\\ud800", "name": "a"}]}'),
+    "half a surrogate pair as an enum": (
+        "odd.json",
+        json.dumps({"resources": [{**marked("cds", "a", 2), "type": "SURROGATE"}]}).replace("SURROGATE", "\\ud800"),
+    ),
+    "a key that is no string": ("odd.yaml", to_yaml({**marked("cds", "a", 2), 7: 7, "metadata": {1: 2}})),
+}
+"""Values over which decoders have stumbled."""
+
+
+@pytest.mark.parametrize("what", ODD)
+async def test_values_over_which_decoders_stumble(server: Server, clients: Clients, world: World, what: str) -> None:
+    world.write("good", marked("cds", "good", 1))
+    stream = await _good(clients, world)
+    name, text = ODD[what]
+    replace_file(world.folder / name, text)
+    (error,) = await _errors(server, world)
+    assert error["path"].endswith(f"{world.folder.name}/{name}")
+    assert error["line"] == 1 or name.endswith("json")
+    world.write("good", marked("cds", "good", 2))
+    await stream.holding("cds", {"good": 2}, within=2)
+
+
 async def test_a_cluster_of_5_mb(server: Server, clients: Clients, world: World) -> None:
     endpoints = [f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}:80" for number in range(35_000)]
     big = marked("cds", "big", 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from contextlib import AsyncExitStack
 
 import grpc
@@ -11,11 +12,20 @@ import pytest
 
 from tests.conformance.client import Stream, hold
 from tests.conformance.documents import marked
-from tests.conformance.wire import BOTH, Variant, delta_request
+from tests.conformance.wire import BOTH, URLS, Variant, delta_request, mark_of
 from tests.feature.inprocess import Inside, inside
+from xds_server.ir.declared import NativeDocument, Unit
+from xds_server.ir.origin import Origin
+from xds_server.snapshot.assemble import Assembler
+from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.pipeline import Coalesce, Pipeline
 from xds_server.snapshot.snapshot import Snapshot
+from xds_server.status.events import EventBus
 from xds_server.stream.connection import Connection
 from xds_server.stream.session import Session
+from xds_server.telemetry.metrics import Metrics
+from xds_server.translate.native import decode
+from xds_server.translate.prune import prune_routes
 from xds_server.wire.response import Response
 
 
@@ -105,3 +115,41 @@ async def test_a_response_that_can_not_be_written_ends_the_stream(monkeypatch: p
         server.publish([marked("cds", "a", 2)])
         assert (await stream.end(within=2))[0] is grpc.StatusCode.UNKNOWN
         await server.until(lambda: not server.streams(), "no streams")
+
+
+async def test_a_fault_in_assembling_leaves_what_is_served() -> None:
+    """A round that fails is told on every source; the next change is taken in as if nothing had been."""
+    assembler, groups = Assembler(decode, prune_routes), Groups(time.time)
+    bus = EventBus(time.time)
+    pipeline = Pipeline(assembler, groups, Coalesce(0.001, 0.01), Metrics("0"), bus.emit)
+    feed = pipeline.feed("files", "files")
+    running = asyncio.create_task(pipeline.run())
+
+    def declare(file: str, mark: int) -> None:
+        document = NativeDocument("g", marked("cds", file, mark), Origin("files", file))
+        feed.replace([Unit(file, (document,))])
+
+    async def served() -> dict[str, str | None]:
+        await asyncio.sleep(0.1)
+        current = groups.obtain("g").current
+        assert current is not None
+        return {each.name: mark_of(each.body) for each in current.typeset(URLS["cds"])}
+
+    try:
+        declare("a", 1)
+        feed.synced()
+        assert await served() == {"a": "1"}
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(assembler, "apply", _stumble)
+            declare("b", 1)
+            assert await served() == {"a": "1"}
+        assert [each.reason for each in feed.report().problems] == ["AssemblyFailed"]
+        declare("c", 1)
+        assert await served() == {"a": "1", "c": "1"}
+        assert not feed.report().problems
+    finally:
+        running.cancel()
+
+
+def _stumble(*_args: object) -> list[Snapshot]:
+    raise ZeroDivisionError

@@ -43,6 +43,11 @@ def compile_unit(unit: Unit, decode: Decode) -> CompiledUnit:
         except ProblemError as error:
             _note_invalid(compiled, document, error.problem)
             continue
+        except Exception as error:  # noqa: BLE001 - one document that a decoder stumbles over must not stop the others
+            # Not the error's own text, which may quote a secret.
+            message = f"can't be decoded ({type(error).__name__})"
+            _note_invalid(compiled, document, Problem(document.origin, "Undecodable", message, document.within))
+            continue
         address = (document.group, resource.type_url, resource.name)
         first = compiled.resources.get(address)
         if first is None:

@@ -12,11 +12,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import structlog
+
 from xds_server.ir.events import EventKind
+from xds_server.ir.origin import Origin
+from xds_server.ir.problem import Problem
 from xds_server.snapshot.assemble import Assembler, Batch
 from xds_server.snapshot.feed import Feed, SourceReport
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.snapshot import Snapshot
+
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ class Pipeline:
 
     async def _pause(self, first: float) -> None:
         end = first + self._coalesce.most
-        while (wait := min(self._last_word + self._coalesce.quiet, end) - time.monotonic()) > 0:
+        while (wait := min(self._last_word + self._coalesce.quiet, end) - time.monotonic()) > 0:  # noqa: ASYNC110 - it waits for quiet, and quiet is no event
             await asyncio.sleep(wait)
 
     async def _round(self, first: float) -> None:
@@ -94,7 +100,12 @@ class Pipeline:
             return
         batches = [Batch(rank, feed.name, feed.take()) for rank, feed in enumerate(self._feeds)]
         started = time.perf_counter()
-        snapshots = await asyncio.to_thread(self._assembler.apply, batches, time.time())
+        try:
+            snapshots = await asyncio.to_thread(self._assembler.apply, batches, time.time())
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not end what is served
+            _log.exception("assembly_failed")
+            self._stumble(error)
+            return
         self._meter.built(time.perf_counter() - started)
         for rank, feed in enumerate(self._feeds):
             feed.problems = self._assembler.catalog.problems(rank)
@@ -105,6 +116,13 @@ class Pipeline:
         self.synced.set()
         if snapshots:
             self._meter.push_latency(time.monotonic() - first)
+        self._report()
+
+    def _stumble(self, error: Exception) -> None:
+        """Tell that a round failed: what was served before goes on to be served."""
+        for feed in self._feeds:
+            message = f"what changed last could not be taken in ({type(error).__name__}); see the log"
+            feed.problems = [Problem(Origin(feed.name), "AssemblyFailed", message), *feed.problems]
         self._report()
 
     def _publish(self, snapshot: Snapshot) -> None:
