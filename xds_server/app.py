@@ -77,7 +77,10 @@ def build(settings: Settings) -> App:
     pipeline = Pipeline(Assembler(decode, prune_routes), groups, coalesce, metrics, bus.emit)
     sources = [(source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings)]
     limits = Limits(
-        settings.xds.max_streams, settings.xds.max_request_bytes, settings.xds.max_names, settings.xds.max_connection_age
+        settings.xds.max_streams,
+        settings.xds.max_request_bytes,
+        settings.xds.max_names,
+        settings.xds.max_connection_age,
     )
     waits = Waits(settings.xds.order_timeout, settings.xds.removal_timeout)
     stopping = asyncio.Event()
@@ -121,7 +124,7 @@ async def _run_source(source: Source, feed: Feed) -> None:
     while True:
         try:
             await source.run(feed)
-        except Exception as error:  # A plug-in may raise anything; this is its task's boundary.
+        except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; its task ends here
             _log.exception("source_failed", source=source.name)
             feed.failed(Problem(Origin(source.name), "SourceFailed", f"{type(error).__name__}: {error}"))
         await asyncio.sleep(_RETRY)

@@ -14,7 +14,7 @@ The work of an update follows references from what changed; it does not grow wit
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set as AbstractSet
 
 from xds_server.snapshot.snapshot import LeftOut
 from xds_server.wire.resource import Resource
@@ -23,7 +23,7 @@ from xds_server.wire.types import CLUSTER, ENDPOINT, LISTENER, ROUTE, SCOPED_ROU
 Key = tuple[str, str]
 """(type URL, name)."""
 
-Prune = Callable[[Resource, Set[str]], tuple[Resource | None, list[str]]]
+Prune = Callable[[Resource, AbstractSet[str]], tuple[Resource | None, list[str]]]
 """(route configuration, missing clusters) → what of it can be served, and notes for people."""
 
 _LEVELS = {SECRET: 0, ENDPOINT: 1, CLUSTER: 2, ROUTE: 3, SCOPED_ROUTE: 4, LISTENER: 5}

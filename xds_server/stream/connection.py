@@ -128,7 +128,15 @@ class Connection:
         types = report_types(self._session, lambda at: at + offset) if self._session else {}
         node = self.node or NodeInfo("", "", "", "")
         return NodeReport(
-            node.id, node.group, node.cluster, self._peer, self._variant.value, node.build, True, self._since, types
+            id=node.id,
+            group=node.group,
+            cluster=node.cluster,
+            address=self._peer,
+            protocol=self.protocol,
+            build=node.build,
+            connected=True,
+            since=self._since,
+            types=types,
         )
 
     def _check(self, request: Request) -> None:

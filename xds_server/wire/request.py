@@ -91,7 +91,7 @@ class _Memo(Generic[R]):
     """One kind of request: its parser, the number of its node field, and what was parsed before."""
 
     def __init__(self, parse: Callable[[bytes], R], node_field: int) -> None:
-        self._parse = parse
+        self._parse: Callable[[bytes], R] = parse
         self._node_field = node_field
         self._known: LRUCache[bytes, tuple[R, int]] = LRUCache(_CACHE_BYTES, lambda entry: entry[1])
 
