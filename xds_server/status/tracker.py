@@ -41,7 +41,7 @@ class Tracker:
         self._clock = clock
         self._live: dict[LiveNode, None] = {}
         self._by_group: dict[str, dict[LiveNode, None]] = {}
-        self._departed: dict[LiveNode, tuple[float, NodeReport]] = {}
+        self._departed: dict[tuple[str, str], tuple[float, NodeReport]] = {}
 
     def joined(self, node: LiveNode) -> None:
         """Note a stream whose node has said who it is."""
@@ -57,9 +57,20 @@ class Tracker:
         if not members:
             del self._by_group[node.group]
             self._groups.forget(node.group)
-        self._departed[node] = (self._clock(), replace(node.report(), connected=False))
-        while len(self._departed) > _DEPARTED_KEPT:
-            del self._departed[next(iter(self._departed))]
+        # The report only, and the newest of each node: what is kept must not grow with the streams that come and go.
+        key = (node.group, node.id)
+        self._departed.pop(key, None)
+        self._departed[key] = (self._clock(), replace(node.report(), connected=False))
+        self._expire()
+
+    def _expire(self) -> None:
+        """Forget who left too long ago, and the first to leave when too many did."""
+        oldest = self._clock() - DEPARTED_SHOWN
+        while self._departed:
+            key = next(iter(self._departed))
+            if self._departed[key][0] >= oldest and len(self._departed) <= _DEPARTED_KEPT:
+                return
+            del self._departed[key]
 
     def acked(self, node: LiveNode, type_key: str, version: str) -> None:
         """Note an ACK."""
@@ -95,10 +106,8 @@ class Tracker:
         return Counter(node.protocol for node in self._live)
 
     def nodes(self, group: str | None = None, node_id: str | None = None) -> list[NodeReport]:
-        """Reports on all streams, those that ended less than a minute ago included; by id, then time."""
-        oldest = self._clock() - DEPARTED_SHOWN
-        for node in [node for node, (at, _) in self._departed.items() if at < oldest]:
-            del self._departed[node]
+        """Reports on all streams, and on the last of each node that left less than a minute ago; by id, then time."""
+        self._expire()
         live = self._live if group is None else self._by_group.get(group, {})
         reports = [node.report() for node in live if node_id is None or node.id == node_id]
         reports += [
