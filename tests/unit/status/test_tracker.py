@@ -91,5 +91,5 @@ def test_two_streams_may_share_an_id() -> None:
     tracked.joined(new)
     assert len(tracked.nodes(node_id="a")) == 2
     tracked.left(old)
-    assert [each.connected for each in tracked.nodes(node_id="a")] == [False, True]
+    assert {each.protocol: each.connected for each in tracked.nodes(node_id="a")} == {"delta": False, "sotw": True}
     assert tracked.streams() == {"sotw": 1}
