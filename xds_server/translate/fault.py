@@ -22,10 +22,10 @@ from xds_server.translate.protos import (
     descriptor_of,
     full_name,
     is_map,
-    is_sensitive,
     known_names,
     value_field,
 )
+from xds_server.translate.sensitive import is_sensitive
 
 PARSE_ERRORS = (json_format.ParseError, AttributeError, TypeError, ValueError, KeyError, RecursionError)
 """What `json_format.ParseDict` raises: its own error, and Python's for values of a kind that it does not check."""

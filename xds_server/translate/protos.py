@@ -27,16 +27,6 @@ _OLD_API = re.compile(r"\.v(1alpha|2)")
 _REMEMBERED = 4096
 """Names are given by users, so what is remembered of them is bounded."""
 
-_ALSO_SENSITIVE = frozenset(
-    {
-        "envoy.config.core.v3.GrpcService.GoogleGrpc.CallCredentials.access_token",
-        "envoy.config.core.v3.GrpcService.GoogleGrpc.CallCredentials.google_refresh_token",
-        "envoy.config.core.v3.GrpcService.GoogleGrpc.CallCredentials.ServiceAccountJWTAccessCredentials.json_key",
-        "envoy.config.trace.v3.LightstepConfig.access_token",
-    }
-)
-"""Fields that hold secrets and that Envoy has not marked with `udpa.annotations.sensitive`."""
-
 
 @cache
 def pool() -> DescriptorPool:
@@ -79,15 +69,6 @@ def known_names() -> tuple[str, ...]:
     modules = (import_module(name) for name in _modules())
     found = (each.full_name for module in modules for each in module.DESCRIPTOR.message_types_by_name.values())
     return tuple(sorted(found))
-
-
-@cache
-def is_sensitive(field: FieldDescriptor) -> bool:
-    """Whether a field holds secrets: Envoy's mark (`udpa.annotations.sensitive`) or our own list."""
-    if field.full_name in _ALSO_SENSITIVE:
-        return True
-    mark: Anything = pool().FindExtensionByName("udpa.annotations.sensitive")
-    return bool(field.GetOptions().Extensions[mark])
 
 
 def is_map(field: FieldDescriptor) -> bool:

@@ -8,8 +8,9 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from xds_server.translate.messages import parse, rewrite
-from xds_server.translate.present import present
+from xds_server.translate.present import REDACTED, present
 from xds_server.translate.protos import ANY, class_of, type_of
+from xds_server.translate.sensitive import is_secret_text
 from xds_server.wire.resource import Resource
 
 _STRUCT = "type.googleapis.com/google.protobuf.Struct"
@@ -31,7 +32,7 @@ def to_json(resource: Resource) -> dict[str, object]:
         # Such as an infinite number in a Struct, which JSON can't say. The text might quote the value.
         return _unreadable(resource, f"has no JSON form ({type(error).__name__})")
     present(js, type_of(message))
-    return {"@type": resource.type_url, **{key: _unwrap_opaque(value) for key, value in js.items()}}
+    return {"@type": resource.type_url, **{key: _finished(value) for key, value in js.items()}}
 
 
 def _unreadable(resource: Resource, why: str) -> dict[str, object]:
@@ -52,12 +53,15 @@ def _wrap_any(message: Anything) -> None:
         message.type_url, message.value = _STRUCT, note.SerializeToString()
 
 
-def _unwrap_opaque(value: object) -> object:
+def _finished(value: object) -> object:
+    """Put the notes on opaque Anys in their form, and hide texts that look like secrets wherever they stand."""
+    if isinstance(value, str):
+        return REDACTED if is_secret_text(value) else value
     if isinstance(value, list):
-        return [_unwrap_opaque(each) for each in value]
+        return [_finished(each) for each in value]
     if not isinstance(value, dict):
         return value
     note = value.get("value")
     if value.get("@type") == _STRUCT and isinstance(note, dict) and _OPAQUE in note:
         return {"@type": note[_OPAQUE], "unreadable": f"{int(note['bytes'])} bytes of a type that is not known"}
-    return {key: _unwrap_opaque(each) for key, each in value.items()}
+    return {key: _finished(each) for key, each in value.items()}

@@ -7,7 +7,8 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from hypothesis import strategies as st
 
-from xds_server.translate.protos import ANY, class_of, descriptor_of, is_map, is_sensitive, value_field
+from xds_server.translate.protos import ANY, class_of, descriptor_of, is_map, value_field
+from xds_server.translate.sensitive import is_sensitive
 from xds_server.wire.types import PREFIX
 
 INSIDE = (
