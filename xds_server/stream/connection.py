@@ -99,19 +99,35 @@ class Connection:
         while self._writer is not None and len(self._outbox) >= _MAX_QUEUED:
             await asyncio.wait((self._writer,))
 
+    async def finish(self, *, flush: bool) -> None:
+        """Have no more come, and wait until the message on its way is written (with `flush` all that is queued).
+
+        Before that gRPC can send no status. Who never reads is waited for until the call is cancelled.
+        """
+        if not flush:
+            self._outbox.clear()
+        self._leave()
+        if self._writer is not None:
+            await asyncio.wait((self._writer,))
+
     def close(self) -> None:
         """End the stream: nothing more is sent, and what it leaves its node with is remembered."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._leave()
         if self._writer is not None:
             self._writer.cancel()
-        if self.node is None or self._session is None:
+
+    def _leave(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        session = self._session
+        if self.node is None or session is None:
             return
         group = self._shared.groups.get(self.node.group)
         if group is not None:
             group.unwatch(self)
-        self._shared.departed.remember(self.node.group, self.node.id, self._session.legacy())
+        self._shared.departed.remember(self.node.group, self.node.id, session.legacy())
         self._shared.tracker.left(self)
+        self._session = None
 
     def in_sync(self) -> bool:
         """See `LiveNode.in_sync`."""

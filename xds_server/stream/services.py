@@ -51,7 +51,7 @@ class DiscoveryServices:
         return methods
 
     def _stream(self, variant: Variant, only_type: str | None) -> Any:
-        async def handle(requests: AsyncIterator[bytes], context: Context) -> None:
+        async def handle(_requests: AsyncIterator[bytes], context: Context) -> None:
             limit = self._shared.limits.max_streams
             if self._stopping:
                 await context.abort(grpc.StatusCode.UNAVAILABLE, "this server is shutting down")
@@ -61,13 +61,11 @@ class DiscoveryServices:
                     grpc.StatusCode.RESOURCE_EXHAUSTED,
                     f"{limit} streams are open; no more are allowed (xds.max_streams)",
                 )
-            await self._serve(variant, only_type, requests, context)
+            await self._serve(variant, only_type, context)
 
         return handle
 
-    async def _serve(
-        self, variant: Variant, only_type: str | None, requests: AsyncIterator[bytes], context: Context
-    ) -> None:
+    async def _serve(self, variant: Variant, only_type: str | None, context: Context) -> None:
         end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def fail(error: Exception) -> None:
@@ -79,9 +77,12 @@ class DiscoveryServices:
             self._shared, variant, context.write, fail, peer=_address(context.peer()), only_type=only_type
         )
         self._ends.add(end)
-        reader = asyncio.ensure_future(_read(requests, connection))
+        reader = asyncio.ensure_future(_read(context, connection))
         try:
             await asyncio.wait((reader, end), return_when=asyncio.FIRST_COMPLETED)
+            has_ended = reader.done() and reader.exception() is None
+            reader.cancel()
+            await connection.finish(flush=has_ended and not end.done())
             if end.done():
                 end.result()  # Raises what broke this stream.
                 await context.abort(grpc.StatusCode.UNAVAILABLE, "this server is shutting down")
@@ -115,10 +116,22 @@ class DiscoveryServices:
         return handle
 
 
-async def _read(requests: AsyncIterator[bytes], connection: Connection) -> None:
-    async for raw in requests:
-        connection.receive(raw)
+async def _read(context: Context, connection: Connection) -> None:
+    """Hand every request to the connection.
+
+    Not by the iterator that gRPC offers, nor by a variable: both would keep the last request, and with it Envoy's
+    node (61 KB), until the next one comes, which may be tomorrow.
+    """
+    while _take(await context.read(), connection):
         await connection.room()
+
+
+def _take(raw: bytes | Any, connection: Connection) -> bool:
+    """Take a request in; false at the end of requests."""
+    if raw is grpc.aio.EOF:
+        return False
+    connection.receive(raw)
+    return True
 
 
 def _address(peer: str) -> str:
