@@ -1,0 +1,114 @@
+"""K96: stop means stop: with streams open, one of them busy, and requests under way, SIGTERM ends it all in time."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import aiohttp
+import grpc
+import pytest
+
+from tests.conformance.client import Stream
+from tests.conformance.documents import World, marked
+from tests.conformance.server import Clients, Restartable, restartable
+from tests.conformance.wire import BOTH, Variant
+from tests.support.fleet import SLACK, Fleet
+from tests.support.publishers import LISTENER, FilePublisher, site
+from xds_server.demo.backends import Backend
+from xds_server.demo.load import Load
+from xds_server.demo.world import Document
+from xds_server.stream.server import GRACE
+
+STREAMS = 200
+BIG, PARTS = 1024 * 1024, 20
+
+
+def _big(number: int) -> Document:
+    document = marked("cds", f"big-{number}")
+    document["metadata"] = {"filter_metadata": {"padding": {"bytes": "x" * BIG}}}
+    return document
+
+
+async def _streams(clients: Clients, count: int) -> list[Stream]:
+    """Streams that have what they asked for."""
+    streams = [await clients.stream(BOTH[number % 2]) for number in range(count)]
+    for stream in streams:
+        stream.ask("eds", "a")
+    await asyncio.gather(*(stream.holding("eds", {"a": 1}) for stream in streams))
+    return streams
+
+
+async def _busy(clients: Clients) -> Stream:
+    """A stream in the middle of an answer of 20 MB, which it does not read."""
+    stream = await clients.stream(Variant.SOTW)
+    stream.reading.clear()
+    stream.ask("cds")
+    return stream
+
+
+async def _requests(server: Restartable, stack: AsyncExitStack) -> None:
+    """A follower of events, and a request whose long answer is not read."""
+    session = await stack.enter_async_context(aiohttp.ClientSession(server.plane.admin, read_bufsize=1024))
+    events = await stack.enter_async_context(session.get("/v1/events"))
+    assert events.status == 200
+    version = (await server.plane.group())["version"]
+    long = await stack.enter_async_context(session.get(f"/v1/groups/default/versions/{version}"))
+    assert long.status == 200
+
+
+async def _readiness(server: Restartable, statuses: list[tuple[float, int]]) -> None:
+    """Note when which status comes, until nobody answers."""
+    try:
+        while True:
+            status, _ = await server.plane.request("/readyz")
+            statuses.append((time.monotonic(), status))
+            await asyncio.sleep(0.01)
+    except aiohttp.ClientError:
+        return
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+async def test_k96_sigterm(tmp_path: Path, signals: int) -> None:
+    async with restartable(tmp_path) as server, AsyncExitStack() as stack:
+        world = World(server.files, "default")
+        world.write("small", marked("eds", "a", 1))
+        world.write("big", *(_big(number) for number in range(PARTS)))
+        await server.served(world)
+        clients = Clients(server.xds, stack)
+        streams = await _streams(clients, STREAMS)
+        await _busy(clients)
+        await _requests(server, stack)
+        statuses: list[tuple[float, int]] = []
+        readiness = asyncio.create_task(_readiness(server, statuses))
+        await asyncio.sleep(0.3)
+        stopped = time.monotonic()
+        ended = asyncio.gather(*(stream.end(within=GRACE) for stream in streams))
+        for _ in range(signals):
+            server.plane.child.signal(signal.SIGTERM)
+            await asyncio.sleep(0.5)
+        assert await server.plane.child.wait(within=(GRACE + 1) * SLACK + stopped - time.monotonic()) == 0
+        assert {code for code, _ in await ended} == {grpc.StatusCode.UNAVAILABLE}
+        await readiness
+        assert {status for at, status in statuses if at < stopped} == {200}
+        assert {status for at, status in statuses if at > stopped + 0.3} <= {503}
+
+
+@pytest.mark.envoy
+async def test_k96_envoys_go_on_serving(fleet: Fleet, tmp_path: Path) -> None:
+    plane = fleet.tidegate()
+    await plane.start()
+    async with Backend("blue") as blue, AsyncExitStack() as stack:
+        envoys = await fleet.both(plane.xds)
+        await FilePublisher(plane, nodes=2).publish([*site("start", blue), marked("eds", "a", 1)])
+        await _streams(Clients(plane.xds, stack), STREAMS)
+        async with Load(await fleet.urls(LISTENER), rate=200) as load:
+            plane.child.signal(signal.SIGTERM)
+            assert await plane.child.wait(within=(GRACE + 1) * SLACK) == 0
+            await asyncio.sleep(1)
+            await plane.start()
+            await plane.programmed(nodes=len(envoys), within=15 * SLACK)
+        assert load.failed == 0, load.failures()
