@@ -23,7 +23,7 @@ made := .venv/made.stamp
 demo_ready := .venv/demo.stamp
 dev_ready := .venv/dev.stamp
 
-.PHONY: help .venv demo test soak lint fmt docs lock clean
+.PHONY: help .venv demo test soak bench lint fmt docs lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z.]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do \
@@ -40,6 +40,10 @@ test: $(dev_ready) ## Run all tests that need nothing but Python packages (ARGS 
 
 soak: $(dev_ready) ## Run the long counts
 	$(pytest) -m soak --timeout 3600 $(ARGS)
+
+# With Go and its sources (TIDEGATE_BENCH_PEER) the peer is go-control-plane, else a naive server of our own.
+bench: $(dev_ready) ## Compare with other servers and print the table with ratios (ARGS=--quick, ARGS=--help)
+	$(python) -m bench $(ARGS)
 
 lint: $(dev_ready) ## Check style, types, folder rules and spelling
 	$(bin)/ruff check

@@ -1,7 +1,7 @@
 """Tidegate under the load generator: the product's xDS server over a synthetic world, republished by HTTP.
 
-    python -m bench.tidegate_server --clusters 1000 --endpoints 10 --routes 100
-    curl -X POST 'http://127.0.0.1:18081/publish?mode=one'
+python -m bench.tidegate_server --clusters 1000 --endpoints 10 --routes 100
+curl -X POST 'http://127.0.0.1:18081/publish?mode=one'
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import gc
 import time
 
 import uvloop
-from aiohttp import web
 
-from bench import world
+from bench.publishing import add_arguments, serve_publish
+from bench.world import World
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import empty
@@ -23,18 +23,18 @@ from xds_server.status.tracker import Tracker
 from xds_server.stream.context import StreamContext
 from xds_server.stream.server import XdsServer
 from xds_server.telemetry.metrics import Metrics
-from xds_server.wire.resource import Resource
 from xds_server.wire.types import CLUSTER, ENDPOINT, LISTENER, ROUTE
 
 GROUP = "bench"
+"""The group of everything here: the generators' nodes are of the cluster of that name."""
 
 
 class Publisher:
     """Changes the world, one endpoint or everything, and publishes it."""
 
-    def __init__(self, groups: Groups, args: argparse.Namespace) -> None:
+    def __init__(self, groups: Groups, world: World) -> None:
         self._groups = groups
-        self._args = args
+        self._world = world
         self._seq = 0
         self._types = {url: empty(url) for url in (CLUSTER, ENDPOINT, LISTENER, ROUTE)}
 
@@ -42,8 +42,7 @@ class Publisher:
         """Publish a change of one endpoint of `count` clusters, or of everything; what it took, in milliseconds."""
         started = time.perf_counter()
         self._seq += 1
-        changes = self._everything() if mode == "all" else {ENDPOINT: self._some(count)}
-        for url, resources in changes.items():
+        for url, resources in self._world.change(mode, count).items():
             self._types[url] = self._types[url].evolve({each.name: each for each in resources})
         snapshot = Snapshot(GROUP, self._seq, time.time(), dict(self._types))
         built = time.perf_counter()
@@ -57,53 +56,24 @@ class Publisher:
             "set_ms": (done - built) * 1e3,
         }
 
-    def _some(self, count: int) -> list[Resource]:
-        args = self._args
-        numbers = {(self._seq * count + index) % args.clusters for index in range(count)}
-        return [world.assignment(number, args.endpoints, self._seq) for number in sorted(numbers)]
-
-    def _everything(self) -> dict[str, list[Resource]]:
-        args, seq = self._args, self._seq
-        return {
-            CLUSTER: [world.cluster(number, seq) for number in range(args.clusters)],
-            ENDPOINT: [world.assignment(number, args.endpoints, seq) for number in range(args.clusters)],
-            LISTENER: [world.listener(seq)],
-            ROUTE: [world.routes(args.routes, args.clusters, seq)],
-        }
-
 
 async def serve(args: argparse.Namespace) -> None:
     """Serve until cancelled."""
-    groups, bus = Groups(time.time), EventBus(time.time)
-    shared = StreamContext(groups, Tracker(groups, bus, time.time), Metrics())
-    publisher = Publisher(groups, args)
+    groups = Groups(time.time, later=asyncio.get_running_loop().call_soon)
+    publisher = Publisher(groups, World(args.clusters, args.endpoints, args.routes))
     publisher.publish("all", 0)
     groups.set_synced()
     gc.freeze()
-    server = XdsServer(shared)
+    server = XdsServer(StreamContext(groups, Tracker(groups, EventBus(time.time), time.time), Metrics()))
     await server.start(args.listen)
-
-    async def publish(request: web.Request) -> web.Response:
-        count = int(request.query.get("n", "1"))
-        return web.json_response(publisher.publish(request.query.get("mode", "one"), count))
-
-    app = web.Application()
-    app.router.add_post("/publish", publish)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    host, _, port = args.http.rpartition(":")
-    await web.TCPSite(runner, host, int(port)).start()
+    await serve_publish(args.http, publisher.publish)
     await asyncio.Event().wait()
 
 
 def main() -> None:
     """Read the arguments and serve."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--listen", default="127.0.0.1:18080")
-    parser.add_argument("--http", default="127.0.0.1:18081")
-    parser.add_argument("--clusters", type=int, default=100)
-    parser.add_argument("--endpoints", type=int, default=10)
-    parser.add_argument("--routes", type=int, default=100)
+    add_arguments(parser)
     uvloop.run(serve(parser.parse_args()))
 
 

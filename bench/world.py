@@ -11,8 +11,36 @@ from envoy.extensions.filters.network.http_connection_manager.v3 import http_con
 
 from xds_server.translate.messages import pack
 from xds_server.wire.resource import Resource
+from xds_server.wire.types import CLUSTER, ENDPOINT, LISTENER, ROUTE
 
 _V3 = 2
+
+ROUTES_NAME = "routes-0"
+"""The name of the one route configuration."""
+
+
+class World:
+    """Clusters with their assignments, one listener and one route configuration, changing as the Go peer's do."""
+
+    def __init__(self, clusters: int, endpoints: int, routes: int) -> None:
+        self.clusters = clusters
+        self.endpoints = endpoints
+        self.routes = routes
+        self._seq = 0
+
+    def change(self, mode: str, count: int) -> dict[str, list[Resource]]:
+        """Change everything (`all`; to be called first), or one endpoint of the next `count` clusters; what is new."""
+        self._seq += 1
+        if mode != "all":
+            numbers = {(self._seq * count + index) % self.clusters for index in range(count)}
+            return {ENDPOINT: [assignment(number, self.endpoints, self._seq) for number in sorted(numbers)]}
+        numbers_of_all = range(self.clusters)
+        return {
+            CLUSTER: [cluster(number, self._seq) for number in numbers_of_all],
+            ENDPOINT: [assignment(number, self.endpoints, self._seq) for number in numbers_of_all],
+            LISTENER: [listener(self._seq)],
+            ROUTE: [routes(self.routes, self.clusters, self._seq)],
+        }
 
 
 def cluster_name(number: int) -> str:
@@ -45,7 +73,7 @@ def assignment(number: int, endpoints: int, generation: int) -> Resource:
 def listener(generation: int) -> Resource:
     """The one listener, with RDS."""
     manager = hcm_pb2.HttpConnectionManager(stat_prefix=f"ingress-{generation}")
-    manager.rds.route_config_name = "routes-0"
+    manager.rds.route_config_name = ROUTES_NAME
     manager.rds.config_source.resource_api_version = _V3
     manager.rds.config_source.ads.SetInParent()
     router = manager.http_filters.add(name="envoy.filters.http.router")
@@ -60,7 +88,7 @@ def listener(generation: int) -> Resource:
 
 def routes(count: int, clusters: int, generation: int) -> Resource:
     """The one route configuration, of `count` routes over all clusters."""
-    message = route_pb2.RouteConfiguration(name="routes-0")
+    message = route_pb2.RouteConfiguration(name=ROUTES_NAME)
     host = message.virtual_hosts.add(name="all", domains=["*"])
     for number in range(count):
         route = host.routes.add()

@@ -1,0 +1,58 @@
+"""How long a publish holds the event loop: a probe beats beside the real pipeline while all, or little, is published.
+
+Sessions of the product are told of each snapshot, as the server's streams are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from statistics import median
+
+import msgspec
+import uvloop
+
+from bench.fleet import Fleet
+from bench.heartbeat import Heartbeat
+from bench.rig import GROUP, Rig
+
+_SETTLE = 0.05
+
+
+class Hold(msgspec.Struct):
+    """How long the loop was held at most (ms) while one kind of publish ran (`took_ms`, median), some times over."""
+
+    publish: str
+    mode: str
+    clusters: int
+    sessions: int
+    times: int
+    took_ms: float
+    held_ms: float
+
+
+def measure(clusters: int = 10_000, sessions: int = 50, times: int = 5) -> list[Hold]:
+    """The holds of a publish of everything and of one endpoint, in both variants of the protocol."""
+    return [hold for mode in ("delta", "sotw") for hold in uvloop.run(_probe(mode, clusters, sessions, times))]
+
+
+async def _probe(mode: str, clusters: int, sessions: int, times: int) -> list[Hold]:
+    rig = Rig(clusters)
+    running = asyncio.create_task(rig.pipeline.run())
+    await rig.start()
+    fleet = Fleet(rig.groups.obtain(GROUP), mode, sessions)
+    gc.freeze()
+    holds = []
+    for kind, change in (("everything", rig.everything), ("one endpoint", rig.one)):
+        took, held = [], 0.0
+        for _ in range(times):
+            units = change()
+            async with Heartbeat() as heart:
+                took.append(await rig.publish(units))
+                await asyncio.sleep(_SETTLE)
+            held = max(held, heart.held_ms)
+            while fleet.answer():
+                pass
+        holds.append(Hold(kind, mode, clusters, sessions, times, median(took) * 1000, held))
+    running.cancel()
+    return holds
