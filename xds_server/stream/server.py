@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
@@ -12,11 +14,14 @@ from xds_server.wire.services import SERVICES, load_descriptors
 
 _STORM = 100_000
 
-_LAST_WORDS_MS = 1_000
+LAST_WORDS_MS = 1_000
 """What an aged connection gets, after the word to go, before its stream is ended: the stream would never end itself."""
 
 GRACE = 5.0
 """Seconds that streams get to end after a stop."""
+
+_REST = 0.5
+"""Seconds that other calls get after the streams."""
 
 
 class BindError(OSError):
@@ -33,7 +38,7 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
     """
     age = [
         ("grpc.max_connection_age_ms", int(limits.max_connection_age * 1000)),
-        ("grpc.max_connection_age_grace_ms", _LAST_WORDS_MS),
+        ("grpc.max_connection_age_grace_ms", LAST_WORDS_MS),
     ]
     return [
         *(age if limits.max_connection_age else ()),
@@ -93,4 +98,8 @@ class XdsServer:
         """End all streams so that clients reconnect elsewhere, then the server, within `GRACE` seconds."""
         await self._health.enter_graceful_shutdown()
         self._services.stop()
-        await self._server.stop(GRACE)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._server.stop(GRACE))  # Tells clients at once not to come back to this server.
+            await self._services.ended(GRACE)
+            # What is left are calls that do not end by themselves: health watches.
+            await self._server.stop(_REST)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import grpc
@@ -26,6 +27,7 @@ class DiscoveryServices:
     def __init__(self, shared: StreamContext) -> None:
         self._shared = shared
         self._ends: set[asyncio.Future[None]] = set()
+        self._none_left = asyncio.Event()
         self._stopping = False
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
@@ -38,6 +40,13 @@ class DiscoveryServices:
         for end in self._ends:
             if not end.done():
                 end.set_result(None)
+        if not self._ends:
+            self._none_left.set()
+
+    async def ended(self, within: float) -> None:
+        """After `stop`, wait until all streams have ended, but at most so many seconds."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._none_left.wait(), within)
 
     def _methods(self, service: Service) -> dict[str, grpc.RpcMethodHandler[Any, Any]]:
         methods: dict[str, grpc.RpcMethodHandler[Any, Any]] = {
@@ -89,6 +98,8 @@ class DiscoveryServices:
             await self._conclude(reader, context)
         finally:
             self._ends.discard(end)
+            if self._stopping and not self._ends:
+                self._none_left.set()
             connection.close()
             reader.cancel()
 
