@@ -41,6 +41,9 @@ from xds_server.translate.render import to_json
 _RETRY = 5.0
 """Seconds after which a source that ended by an error is started again."""
 
+_READINESS_SHOWN = 1.0
+"""Seconds for which the admin API outlives the end of the streams' service, while some of them are busy."""
+
 _log = structlog.get_logger()
 
 
@@ -111,12 +114,18 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
         running.append(tasks.create_task(_follow_readiness(app)))
         await app.stopping.wait()
         _log.info("stopping")
-        await app.xds.stop()
-        app.bus.close()
-        await app.admin.stop()
+        await _stop(app)
         for task in running:
             task.cancel()
     _log.info("stopped")
+
+
+async def _stop(app: App) -> None:
+    """End streams and followers; the admin API goes on for a while, so that readiness can be seen to be off."""
+    app.bus.close()
+    streams = asyncio.ensure_future(app.xds.stop())
+    await asyncio.wait((streams,), timeout=_READINESS_SHOWN)
+    await asyncio.gather(streams, app.admin.stop())
 
 
 async def _run_source(source: Source, feed: Feed) -> None:

@@ -95,16 +95,22 @@ class Closure:
         if key in self._restored:
             return
         declared = self._declared.get(key)
-        self.left_out.pop(key, None)
+        told = self.left_out.pop(key, None)
         self._pruned.discard(key)
         self._kept.discard(key)
-        if declared is None:
-            self._serve(key, None)
-            return
-        missing = self._missing(declared)
-        if not missing:
+        missing = self._missing(declared) if declared is not None else []
+        if declared is None or not missing:
             self._serve(key, declared)
-            return
+        else:
+            self._serve_in_part(key, declared, missing)
+        if self.left_out.get(key) != told:
+            # Who is left out because of this one must be told the new reason.
+            for user in self._users.get(key, ()):
+                if user in self.left_out:
+                    self._push(user)
+
+    def _serve_in_part(self, key: Key, declared: Resource, missing: list[Key]) -> None:
+        """Serve the last good content, else what of the declared one resolves."""
         last = None if key in self._pruned_before else self._before.get(key, self._served.get(key))
         if last is not None and self._restore_needs(last, key):
             if last is not declared:
@@ -143,27 +149,27 @@ class Closure:
 
     def _restore_needs(self, resource: Resource, user: Key) -> bool:
         """Bring back what a last good content needs; False when that is not known any more."""
-        needed = list(self._needs(resource, set()))
-        if any(before is None for _, before in needed):
+        needed = list(self._needs(user, resource, set()))
+        if any(before is None for _, _, before in needed):
             return False
-        for key, before in needed:
+        for key, referrer, before in needed:
             self._restored.add(key)
             self._kept.add(key)
             self._serve(key, before)
             if key not in self._declared and before is not None:
-                message = f"declared no more, but {_name(user)} still refers to it: its last good content stays"
+                message = f"declared no more, but {_name(referrer)} still refers to it: its last good content stays"
                 self.left_out[key] = LeftOut(*key, "StillReferenced", message, before.origins)
         return True
 
-    def _needs(self, resource: Resource, seen: set[Key]) -> Iterator[tuple[Key, Resource | None]]:
-        """What a content needs and is not served, with what was served of it before this update."""
+    def _needs(self, user: Key, resource: Resource, seen: set[Key]) -> Iterator[tuple[Key, Key, Resource | None]]:
+        """What a content of `user` needs and is not served: key, who refers to it, what was served before this update."""
         for key in self._missing(resource):
             if key not in seen:
                 seen.add(key)
                 before = self._before.get(key)
                 if before is not None:
-                    yield from self._needs(before, seen)
-                yield key, before
+                    yield from self._needs(key, before, seen)
+                yield key, user, before
 
     def _leave_out(self, key: Key, declared: Resource, missing: list[Key], outcome: str) -> None:
         named = ", ".join(self._why_missing(target) for target in missing)

@@ -154,6 +154,18 @@ def test_a_missing_secret_holds_back_its_listener_only() -> None:
     assert "Listener:tls" in world.declare(((SECRET, "cert"), resource((SECRET, "cert"))))
 
 
+def test_the_messages_name_the_true_cause_and_follow_it() -> None:
+    world = World()
+    world.declare(listener("l", "r"), route("r", "a"), cluster("a"), endpoints("a"))
+    world.declare(route("r", "b"))
+    assert "cluster 'b', which is not declared" in world.closure.left_out[ROUTE, "r"].message
+    world.declare(((CLUSTER, "b"), resource((CLUSTER, "b"), assignments="b", secrets="none")), endpoints("b"))
+    assert "cluster 'b', which is left out (NoSecret)" in world.closure.left_out[ROUTE, "r"].message
+    world.declare(((CLUSTER, "a"), None), ((ENDPOINT, "a"), None))
+    assert "but route configuration 'r' still refers" in world.closure.left_out[CLUSTER, "a"].message
+    assert "but cluster 'a' still refers" in world.closure.left_out[ENDPOINT, "a"].message
+
+
 NAMES = st.sampled_from("abc")
 CHANGES = st.one_of(
     st.builds(lambda name: ((SECRET, name), resource((SECRET, name))), NAMES),
