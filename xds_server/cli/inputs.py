@@ -2,47 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from xds_server.ir.declared import NativeDocument, Unit
 from xds_server.ir.origin import Origin
-from xds_server.ir.problem import Problem
-from xds_server.snapshot.assemble import Assembly, assemble
+from xds_server.ir.problem import Problem, ProblemError
+from xds_server.snapshot.assemble import assemble
 from xds_server.snapshot.snapshot import LeftOut, Snapshot
 from xds_server.sources.files import load
+from xds_server.translate.locate import field_of
 from xds_server.translate.native import decode
 from xds_server.translate.prune import prune_routes
-from xds_server.wire.types import key_of
+from xds_server.wire.types import CLUSTER, ENDPOINT, ROUTE, SECRET, key_of
+
+Documents = Mapping[Origin, NativeDocument]
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """`files` counts what was read, `problems` are in the order of files and lines."""
+    """`files` counts what was read, `problems` are in the order of files and lines.
+
+    `several` are the paths of the files that have more than one document.
+    """
 
     files: int
     groups: dict[str, Snapshot]
     problems: list[Problem]
+    several: frozenset[str]
 
 
 def read(paths: Sequence[Path]) -> Inputs:
     """Read paths and assemble what they declare."""
     units = {str(path): load(path) for path in paths}
     assembly = assemble(units, decode, prune_routes)
-    problems = sorted([*assembly.problems, *_left_out(assembly)], key=_order)
-    return Inputs(sum(map(len, units.values())), assembly.groups, problems)
+    read_units = [unit for each in units.values() for unit in each]
+    documents = {document.origin: document for unit in read_units for document in unit.documents}
+    left_out = _left_out(assembly.groups, assembly.problems, documents)
+    problems = sorted([*assembly.problems, *left_out], key=_order)
+    return Inputs(len(read_units), assembly.groups, problems, frozenset(_several(read_units)))
 
 
-def _left_out(assembly: Assembly) -> list[Problem]:
+def _left_out(groups: Mapping[str, Snapshot], problems: Iterable[Problem], documents: Documents) -> Iterator[Problem]:
     """What is not served, as problems; without what a document's own problem tells already."""
-    told = {(problem.reason, problem.origin) for problem in assembly.problems}
-    found = [each for snapshot in assembly.groups.values() for each in snapshot.left_out]
-    return [_problem(each) for each in found if not any((each.reason, origin) in told for origin in each.origins)]
+    told = {(problem.reason, problem.origin) for problem in problems}
+    for snapshot in groups.values():
+        for found in snapshot.left_out:
+            if not any((found.reason, origin) in told for origin in found.origins):
+                origin = found.origins[0] if found.origins else Origin("")
+                message = f"{key_of(found.type_url)} {found.name!r} {found.message}"
+                yield Problem(origin, found.reason, message, _field(found, snapshot, documents))
 
 
-def _problem(found: LeftOut) -> Problem:
-    origin = found.origins[0] if found.origins else Origin("")
-    return Problem(origin, found.reason, f"{key_of(found.type_url)} {found.name!r} {found.message}")
+def _field(found: LeftOut, snapshot: Snapshot, documents: Documents) -> str:
+    """Where the first name stands that does not resolve; "" when that can't be told."""
+    document = next((documents[origin] for origin in found.origins if origin in documents), None)
+    if document is None:
+        return ""
+    return next((field_of(document, url, name) for url, name in _missing(document, snapshot)), "")
+
+
+def _missing(document: NativeDocument, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """(type URL, name) of what a document refers to and is not served."""
+    try:
+        refs = decode(document).refs
+    except ProblemError:
+        return
+    needs = ((SECRET, refs.secrets), (ENDPOINT, refs.assignments), (CLUSTER, refs.clusters), (ROUTE, refs.routes))
+    for url, names in needs:
+        served = snapshot.typeset(url)
+        yield from ((url, name) for name in sorted(names) if name not in served)
+
+
+def _several(units: Iterable[Unit]) -> Iterator[str]:
+    for unit in units:
+        origins = [*(each.origin for each in unit.documents), *(each.origin for each in unit.problems)]
+        if any(origin.document > 1 for origin in origins):
+            yield origins[0].path
 
 
 def _order(problem: Problem) -> tuple[str, int, int, str]:

@@ -20,7 +20,7 @@ def render(paths: Sequence[Path], group: str | None, form: str) -> int:
     """Print what would be served; what is wrong goes to standard error. Gives the exit code."""
     inputs = read(paths)
     if inputs.problems:
-        report(inputs.problems, sys.stderr)
+        report(inputs, sys.stderr)
         print(summary(inputs), file=sys.stderr)
     if group is not None and group not in inputs.groups:
         known = ", ".join(sorted(inputs.groups)) or "none"

@@ -1,8 +1,12 @@
-"""Words for people: what a field of a message takes, and what was found in its place."""
+"""Words for people: what a field of a message takes, and what was found in its place.
+
+A value is repeated only where it can be no secret: numbers, and words that resemble what the field takes.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
@@ -38,8 +42,16 @@ _KINDS: tuple[tuple[type, str], ...] = (
     (str, "a string"),
 )
 _WRAPPER = "google.protobuf."
-_MOST_SHOWN = 60
+_MOST_SHOWN = 30
 _MOST_VALUES = 12
+
+_TEXTS = frozenset({FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES})
+_MEASURES = frozenset({"google.protobuf.Duration", "google.protobuf.Timestamp"})
+_MEASURE = re.compile(r"-?[0-9.,:TZ+-]{1,25} ?[a-z]{0,7}")
+_NUMBER = re.compile(r"[-+]?[0-9.]{1,20}([eE][-+]?[0-9]{1,3})?")
+_BOOLEANS = frozenset({"true", "false", "yes", "no", "on", "off"})
+_NAME = re.compile(r"(?=.{1,40}$)@?[A-Za-z]+\d?([_-][A-Za-z]+\d?)*")
+_TYPE_NAME = re.compile(r"(?=.{1,150}$)[A-Za-z_]{1,40}(\.[A-Za-z_]{1,40}\d{0,2}[A-Za-z_]{0,40})*")
 
 
 def is_leaf(descriptor: Descriptor) -> bool:
@@ -76,19 +88,54 @@ def expected_message(descriptor: Descriptor) -> str:
     return f"a mapping ({name})"
 
 
-def found(value: object, *, secret: bool = False) -> str:
-    """What stands there: its kind, and the value itself unless it is long or a secret."""
+def found(value: object, takes: FieldDescriptor | Descriptor, *, secret: bool = False) -> str:
+    """What stands there: its kind, and the value itself where it can be no secret."""
     name = next((name for kind, name in _KINDS if isinstance(value, kind)), "a number")
-    if secret or value is None or isinstance(value, dict | list):
+    shown = json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool | int | float) else ""
+    if secret or not shown or len(shown) > _MOST_SHOWN or not _is_harmless(value, takes):
         return name
-    shown = json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else repr(value)
-    return f"{shown} ({name})" if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}… ({name})"
+    return f"{shown} ({name})"
+
+
+def _is_harmless(value: object, takes: FieldDescriptor | Descriptor) -> bool:
+    """Whether a wrong value can be repeated: not where a text belongs, and a text only if it is nearly right."""
+    if isinstance(takes, Descriptor):
+        inner = takes.fields_by_name.get("value")
+        if takes.full_name in _MEASURES:
+            return not isinstance(value, str) or _MEASURE.fullmatch(value) is not None
+        return takes.full_name.startswith(_WRAPPER) and inner is not None and _is_harmless(value, inner)
+    if takes.type in _TEXTS or takes.message_type is not None:
+        return False
+    if not isinstance(value, str):
+        return True
+    if takes.enum_type is not None:
+        return bool(_close(value.upper(), [each.name for each in takes.enum_type.values]))
+    return _NUMBER.fullmatch(value) is not None or value.lower() in _BOOLEANS
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether an unknown key can be repeated: it looks like a field's name, and not like a piece of a key."""
+    return _NAME.fullmatch(name) is not None
+
+
+def is_type_name(name: str) -> bool:
+    """Whether what stands as the name of a type can be repeated."""
+    return _TYPE_NAME.fullmatch(name) is not None
+
+
+def near(word: str, known: Sequence[str]) -> bool:
+    """Whether a word is close to a known one, and so a slip rather than something else."""
+    return bool(_close(word, known))
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
     """A clause that names what was probably meant, empty when nothing is near."""
-    close = get_close_matches(word, known, n=1, cutoff=0.6)
+    close = _close(word, known)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _close(word: str, known: Sequence[str]) -> list[str]:
+    return get_close_matches(word, known, n=1, cutoff=0.6)
 
 
 def _one_of(enum: EnumDescriptor) -> str:

@@ -1,7 +1,8 @@
 """Finds where a JSON body does not fit its message: walks both side by side after `json_format` has refused.
 
 `json_format` names neither the path nor what it wanted in a form for people. Values are tried one by one with the
-same library, so that both always agree on what is right.
+same library, so that both always agree on what is right. What is said repeats no value that may be a secret, and no
+key that may be a value in the wrong place: errors end up in logs.
 """
 
 from __future__ import annotations
@@ -9,13 +10,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from xds_server.translate.expected import expected, expected_item, expected_message, found, is_leaf, nearest
+from xds_server.translate.expected import (
+    expected,
+    expected_item,
+    expected_message,
+    found,
+    is_leaf,
+    is_plain_name,
+    is_type_name,
+    near,
+    nearest,
+)
 from xds_server.translate.protos import (
     ANY,
     class_of,
@@ -25,10 +36,13 @@ from xds_server.translate.protos import (
     known_names,
     value_field,
 )
-from xds_server.translate.sensitive import is_sensitive
+from xds_server.translate.sensitive import is_sensitive, may_hold_secrets
 
 PARSE_ERRORS = (json_format.ParseError, AttributeError, TypeError, ValueError, KeyError, RecursionError)
 """What `json_format.ParseDict` raises: its own error, and Python's for values of a kind that it does not check."""
+
+MERGE_KEY = 'merge keys ("<<") are not part of YAML 1.2; write the fields out'
+_HIDDEN = "it is not repeated, since it may be a secret in the wrong place"
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_@][\w@-]*")
 
@@ -47,7 +61,7 @@ def find_fault(body: Mapping[str, object], descriptor: Descriptor) -> Fault | No
     try:
         return next(_message(body, descriptor, "", secret=False), None)
     except RecursionError:
-        return Fault("", "TooDeep", "is nested too deeply")
+        return Fault("", "TooDeep", "the document is nested too deeply")
 
 
 @lru_cache(maxsize=256)  # the same mistake tends to come many times, and looking for what was meant is slow
@@ -55,6 +69,8 @@ def unknown_type(name: str) -> str:
     """Say that a message type is not known, and which one was probably meant."""
     if re.search(r"\.v2(alpha\d*)?\.|\.api\.v2", name):
         return f"{name} is of version 2 of Envoy's API, which Envoy has dropped; use the type of version 3"
+    if name and not is_type_name(name):
+        return "what stands here is no name of a type, such as type.googleapis.com/envoy.config.cluster.v3.Cluster"
     return f"{name or 'the empty name'} is no known type of Envoy's API{nearest(name, known_names())}"
 
 
@@ -69,7 +85,7 @@ def _message(value: object, descriptor: Descriptor, path: str, *, secret: bool) 
     if is_leaf(descriptor):
         yield from _leaf(value, descriptor, path, secret=secret)
     elif not isinstance(value, Mapping):
-        yield _wrong(path, expected_message(descriptor), value, secret=secret)
+        yield _wrong(path, expected_message(descriptor), value, descriptor, secret=secret)
     elif descriptor.full_name == ANY:
         yield from _any(value, path, secret=secret)
     else:
@@ -81,10 +97,10 @@ def _fields(body: Mapping[str, object], descriptor: Descriptor, path: str, *, se
     chosen: dict[str, str] = {}
     for key, value in body.items():
         field = by_key.get(key)
-        here = join(path, key)
         if field is None:
-            yield Fault(here, "UnknownField", _unknown_field(key, descriptor))
+            yield _unknown_field(path, key, descriptor, secret=secret)
         elif value is not None:  # null is the same as absent
+            here = join(path, key)
             oneof = field.containing_oneof
             if oneof is not None and (other := chosen.setdefault(oneof.name, key)) != key:
                 yield Fault(here, "Conflict", f"{key} and {other} exclude each other: set only one of them")
@@ -102,15 +118,16 @@ def _field(value: object, field: FieldDescriptor, path: str, *, secret: bool) ->
 
 def _map(value: object, field: FieldDescriptor, path: str, *, secret: bool) -> Iterator[Fault]:
     if not isinstance(value, Mapping):
-        yield _wrong(path, expected(field), value, secret=secret)
+        yield _wrong(path, expected(field), value, field, secret=secret)
         return
     for key, each in value.items():
-        yield from _item(each, value_field(field), join(path, key), secret=secret)
+        # Below a secret the keys of a map may be misplaced secrets themselves.
+        yield from _item(each, value_field(field), path if secret else join(path, key), secret=secret)
 
 
 def _list(value: object, field: FieldDescriptor, path: str, *, secret: bool) -> Iterator[Fault]:
     if not isinstance(value, list | tuple):
-        yield _wrong(path, expected(field), value, secret=secret)
+        yield _wrong(path, expected(field), value, field, secret=secret)
         return
     for index, each in enumerate(value):
         yield from _item(each, field, f"{path}[{index}]", secret=secret)
@@ -122,14 +139,15 @@ def _item(value: object, field: FieldDescriptor, path: str, *, secret: bool) -> 
         return
     whole = [value] if field.is_repeated else value
     if value is None or not _fits({field.name: whole}, field.containing_type):
-        yield _wrong(path, expected_item(field), value, secret=secret, near=_near(value, field))
+        fault = _wrong(path, expected_item(field), value, field, secret=secret)
+        yield replace(fault, message=fault.message + _meant(value, field))
 
 
 def _leaf(value: object, descriptor: Descriptor, path: str, *, secret: bool) -> Iterator[Fault]:
     if value is None and descriptor.full_name == "google.protobuf.Value":
         return
     if value is None or not _fits(value, descriptor):
-        yield _wrong(path, expected_message(descriptor), value, secret=secret)
+        yield _wrong(path, expected_message(descriptor), value, descriptor, secret=secret)
 
 
 def _any(value: Mapping[str, object], path: str, *, secret: bool) -> Iterator[Fault]:
@@ -163,19 +181,24 @@ def _fits(value: object, descriptor: Descriptor | None) -> bool:
     return True
 
 
-def _wrong(path: str, wanted: str, value: object, *, secret: bool, near: str = "") -> Fault:
-    return Fault(path, "InvalidValue", f"expected {wanted}, found {found(value, secret=secret)}{near}")
+def _wrong(path: str, wanted: str, value: object, takes: FieldDescriptor | Descriptor, *, secret: bool) -> Fault:
+    return Fault(path, "InvalidValue", f"expected {wanted}, found {found(value, takes, secret=secret)}")
 
 
-def _near(value: object, field: FieldDescriptor) -> str:
+def _meant(value: object, field: FieldDescriptor) -> str:
     if field.enum_type is None or not isinstance(value, str):
         return ""
     return nearest(value.upper(), [each.name for each in field.enum_type.values])
 
 
-def _unknown_field(key: str, descriptor: Descriptor) -> str:
+def _unknown_field(path: str, key: str, descriptor: Descriptor, *, secret: bool) -> Fault:
+    """A key that is no field; where secrets belong it is named only when it is a slip of a known name."""
     if key == "<<":
-        return 'merge keys ("<<") are not part of YAML 1.2; write the fields out'
+        return Fault(join(path, key), "UnknownField", MERGE_KEY)
     snake = "_" in key or key.islower()
     known = [each.name if snake else each.json_name for each in descriptor.fields]
-    return f"{descriptor.full_name} has no field {key!r}{nearest(key, known)}"
+    guarded = secret or may_hold_secrets(descriptor)
+    if near(key, known) or (is_plain_name(key) and not guarded):
+        message = f"{descriptor.full_name} has no field {key!r}{nearest(key, known)}"
+        return Fault(join(path, key), "UnknownField", message)
+    return Fault(path, "UnknownField", f"{descriptor.full_name} has no field of a name that stands here; {_HIDDEN}")

@@ -59,4 +59,4 @@ def _printable(text: str) -> str:
 
 def _plain(error: Exception) -> Fault:
     """What is left to say when the walk finds no fault. Only the kind of error: its text may quote a secret."""
-    return Fault("", "InvalidValue", f"is no valid proto3 JSON of its type ({type(error).__name__})")
+    return Fault("", "InvalidValue", f"the document is no valid proto3 JSON of its type ({type(error).__name__})")

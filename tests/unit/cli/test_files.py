@@ -49,23 +49,23 @@ nmae: three
 resources:
   - "@type": type.googleapis.com/envoy.config.cluster.v3.Cluster
     name: four
-    connect_timeout: soon
+    connect_timeout: 5 minutes
 """,
     )
-    soon = 'expected a duration in seconds such as "1.5s", found "soon" (a string)'
+    soon = 'expected a duration in seconds such as "1.5s", found "5 minutes" (a string)'
     assert tidegate("validate", "files", code=1).output.splitlines() == [
-        "files/bad.yaml:3:1: error: nmae: envoy.config.cluster.v3.Cluster has no field 'nmae'; did you mean 'name'?",
+        "files/bad.yaml:3:1: error: document 1: nmae: envoy.config.cluster.v3.Cluster has no field 'nmae'; did you mean 'name'?",
         "    nmae: three",
         "    ^",
-        f"files/bad.yaml:8:5: error: resources[0].connect_timeout: {soon}",
-        "        connect_timeout: soon",
+        f"files/bad.yaml:8:5: error: document 2: resources[0].connect_timeout: {soon}",
+        "        connect_timeout: 5 minutes",
         "        ^",
         "2 files, 4 resources in 1 group, 2 errors",
     ]
 
 
 def test_syntax_errors_have_line_and_column(tidegate: Command, folder: Path) -> None:
-    write(folder, "bad.yaml", "a: [1,\nb: }\n")
+    write(folder, "bad.yaml", '"@type": [1,\nb: }\n')
     lines = tidegate("validate", "files", code=1).output.splitlines()
     assert lines[0].startswith("files/bad.yaml:2:4: error: ")
     assert lines[1:3] == ["    b: }", "       ^"]
@@ -74,8 +74,45 @@ def test_syntax_errors_have_line_and_column(tidegate: Command, folder: Path) -> 
 def test_what_does_not_resolve_is_named(tidegate: Command, folder: Path) -> None:
     write(folder, "dangling.json", json.dumps(cluster("ghost")))
     lines = tidegate("validate", "files", code=1).output.splitlines()
-    assert lines[0].startswith("files/dangling.json:1:1: error: cds 'ghost' refers to load assignment 'ghost'")
+    assert lines[0].startswith(
+        "files/dangling.json:1:123: error: eds_cluster_config: cds 'ghost' refers to load assignment 'ghost'"
+    )
     assert lines[-1] == "2 files, 4 resources in 1 group, 1 error"
+
+
+def test_references_that_do_not_resolve_are_told_with_document_and_field(tidegate: Command, folder: Path) -> None:
+    table = """\
+"@type": type.googleapis.com/envoy.config.route.v3.RouteConfiguration
+name: table
+virtual_hosts:
+  - name: nope
+    domains: ["*"]
+    routes:
+      - {match: {prefix: "/a"}, route: {cluster: one}}
+      - match: {prefix: "/"}
+        route:
+          weighted_clusters:
+            clusters: [{name: one, weight: 1}, {name: nope, weight: 1}]
+"""
+    service = cluster("two") | {"eds_cluster_config": {"service_name": "gone", "eds_config": {"ads": {}}}}
+    write(folder, "bad.yaml", f"{table}---\nresources:\n- {json.dumps(service)}\n")
+    lines = tidegate("validate", "files", code=1).output.splitlines()
+    weighted = "virtual_hosts[0].routes[1].route.weighted_clusters.clusters[1].name"
+    assert lines[0].startswith(
+        f"files/bad.yaml:11:49: error: document 1: {weighted}: rds 'table' refers to cluster 'nope'"
+    )
+    field = "resources[0].eds_cluster_config.service_name"
+    told = next(line for line in lines if "'gone'" in line)
+    assert told.startswith("files/bad.yaml:14:")
+    assert f": error: document 2: {field}: cds 'two' refers to load assignment 'gone'" in told
+
+
+def test_a_broken_document_is_named_when_the_file_has_several(tidegate: Command, folder: Path) -> None:
+    write(folder, "a.yaml", "a: [\n---\nb: 1\n")
+    write(folder, "b.yaml", "a: [\n")
+    write(folder, "c.json", '{"a": 1}\n{"b": }')
+    lines = [line for line in tidegate("validate", "files", code=1).output.splitlines() if "error: " in line]
+    assert ["document 1: " in lines[0], "document" in lines[1], "document 2: " in lines[2]] == [True, False, True]
 
 
 def test_a_name_that_two_claim_is_told_once(tidegate: Command, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 LISTED = "resources"
@@ -9,6 +10,18 @@ LISTED = "resources"
 
 DEEPEST = 200
 """Levels of nesting that are read; Envoy's own messages stay far below."""
+
+_NAME = re.compile(r"(?=.{1,40}$)@?[A-Za-z]+\d?([_.-][A-Za-z]+\d?)*")
+
+
+def is_name(key: str) -> bool:
+    """Whether a key can be repeated in an error: it looks like a name, and not like a piece of a secret."""
+    return _NAME.fullmatch(key) is not None
+
+
+def twice(key: str) -> str:
+    """Say that a key occurs twice."""
+    return f"{f'the key {key!r}' if is_name(key) else 'a key'} occurs twice in one mapping"
 
 
 @dataclass(frozen=True, slots=True)

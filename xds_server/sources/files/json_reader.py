@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from xds_server.sources.files.document import LISTED, Document, SyntaxFaultError
+from xds_server.sources.files.document import LISTED, Document, SyntaxFaultError, twice
 from xds_server.sources.files.yaml_reader import read_yaml
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -152,4 +152,4 @@ def _with_place(text: str, error: _TwiceError) -> SyntaxFaultError:
             pass
     except SyntaxFaultError as fault:
         return fault
-    return SyntaxFaultError(f"the key {str(error)!r} occurs twice in one mapping")
+    return SyntaxFaultError(twice(str(error)))

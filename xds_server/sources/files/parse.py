@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from xds_server.ir.declared import NativeDocument, Unit
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
-from xds_server.sources.files.document import LISTED, Document, SyntaxFaultError
+from xds_server.sources.files.document import LISTED, Document, SyntaxFaultError, is_name
 from xds_server.sources.files.json_reader import read_json
 from xds_server.sources.files.yaml_reader import read_yaml
 
@@ -22,10 +23,14 @@ _ENVELOPE = frozenset(
 
 _RESPONSE = "envoy.service.discovery.v3.DiscoveryResponse"
 _WRAPPER = "envoy.service.discovery.v3.Resource"
+_MANIFEST = re.compile(r"[A-Za-z]{1,60} [A-Za-z0-9./-]{1,80}")
+"""Kind and version of a manifest as they should look."""
+
 _EXPECTED = (
     'expected a native xDS document (with "@type"), Envoy\'s file form (with "resources") or a manifest '
     '(with "apiVersion" and "kind")'
 )
+_NO_SUCH_FIELD = "Envoy's file form has no field of a name that stands here"
 _MOST_KEYS_SHOWN = 5
 
 
@@ -93,7 +98,8 @@ def _listed(
 ) -> Iterator[NativeDocument | Problem]:
     """The resources of Envoy's file form, each bare or wrapped as `envoy.service.discovery.v3.Resource`."""
     for key in value.keys() - _ENVELOPE:
-        yield Problem(origin, "UnknownField", f"Envoy's file form has no field {key!r}", key)
+        named = (f"Envoy's file form has no field {key!r}", key) if is_name(key) else (_NO_SUCH_FIELD, "")
+        yield Problem(origin, "UnknownField", *named)
     items = value[LISTED]
     if items is None:
         return
@@ -129,7 +135,8 @@ def _unsupported(value: Mapping[str, object], origin: Origin) -> Problem:
     known = metadata if isinstance(metadata, dict) else {}
     namespace, name = (each if isinstance(each := known.get(key), str) else "" for key in ("namespace", "name"))
     origin = replace(origin, api_version=version, kind=kind, namespace=namespace, name=name)
-    return Problem(origin, "UnsupportedKind", f"manifests of kind {kind} ({version}) are not supported yet", "kind")
+    what = f"kind {kind} ({version})" if _MANIFEST.fullmatch(f"{kind} {version}") else "this kind"
+    return Problem(origin, "UnsupportedKind", f"manifests of {what} are not supported yet", "kind")
 
 
 def type_name(body: Mapping[str, object]) -> str:
@@ -140,7 +147,7 @@ def type_name(body: Mapping[str, object]) -> str:
 
 def _kind(value: object) -> str:
     if isinstance(value, dict):
-        return _keys(value)
+        return "a mapping"
     if isinstance(value, list):
         return "a list"
     # Not the value itself: it may be a key that lies in the wrong place.
@@ -148,7 +155,9 @@ def _kind(value: object) -> str:
 
 
 def _keys(value: Mapping[str, object]) -> str:
+    """A mapping by its first keys; those that don't look like names may be pieces of a secret."""
     if not value:
         return "an empty mapping"
     more = ", …" if len(value) > _MOST_KEYS_SHOWN else ""
-    return "a mapping with the keys " + ", ".join(list(value)[:_MOST_KEYS_SHOWN]) + more
+    shown = [key if is_name(key) else "(one that is not repeated)" for key in list(value)[:_MOST_KEYS_SHOWN]]
+    return f"a mapping with the keys {', '.join(shown)}{more}"

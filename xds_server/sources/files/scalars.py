@@ -20,6 +20,10 @@ _LONGEST_INT = 400
 """Digits; what is longer fits no field and Python refuses to convert it at some length."""
 
 _TAGS = "tag:yaml.org,2002:"
+_KNOWN_FORM = re.compile(
+    re.escape(_TAGS) + "(binary|map|merge|omap|pairs|seq|set|timestamp|str|null|bool|int|float|value)"
+)
+_STRANGE_TAG = "a tag that is not allowed here; a text that begins with ! needs quotes"
 
 
 def plain(text: str) -> object:
@@ -48,11 +52,11 @@ def tagged(text: str, tag: str) -> object:
     value = plain(text)
     wanted = {"null": type(None), "bool": bool, "int": int, "float": float}.get(tag.removeprefix(_TAGS))
     if wanted is None or not tag.startswith(_TAGS):
-        raise ValueError(f"the tag {shown(tag)} is not allowed here")
+        raise ValueError(not_allowed(tag))
     if wanted is float and type(value) is int:
         return float(value)
     if type(value) is not wanted:
-        raise ValueError(f"{text!r} is no value of the tag {shown(tag)}")
+        raise ValueError(f"what stands here is no value of the tag {_written(tag)}")
     return value
 
 
@@ -61,6 +65,11 @@ def is_collection_tag(tag: str, kind: str) -> bool:
     return tag in {f"{_TAGS}{kind}", "!"}
 
 
-def shown(tag: str) -> str:
+def not_allowed(tag: str) -> str:
+    """Say that a tag is not allowed. One of an unknown form is not repeated: `!x` may be a password without quotes."""
+    return f"the tag {_written(tag)} is not allowed here" if _KNOWN_FORM.fullmatch(tag) else _STRANGE_TAG
+
+
+def _written(tag: str) -> str:
     """A tag as its author wrote it."""
     return tag.replace(_TAGS, "!!")

@@ -1,11 +1,13 @@
 """Reads YAML into plain values straight from libyaml's events, which also tell each line.
 
-A tree of nodes and marks would take several times as long. Only what JSON can say comes through: string keys, no tags but the core schema's, no key twice, and no more
-copies by aliases than an honest file needs.
+A tree of nodes and marks would take several times as long. Only what JSON can say comes through: string keys, no
+tags but the core schema's, no key twice, and no more copies by aliases than an honest file needs. Errors repeat
+nothing of the text but keys that look like names: it may hold secrets.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any as Anything
 
@@ -22,13 +24,15 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 
-from xds_server.sources.files.document import DEEPEST, LISTED, Document, SyntaxFaultError
-from xds_server.sources.files.scalars import is_collection_tag, plain, shown, tagged
+from xds_server.sources.files.document import DEEPEST, LISTED, Document, SyntaxFaultError, twice
+from xds_server.sources.files.scalars import is_collection_tag, not_allowed, plain, tagged
 
 MOST_ALIASED = 1_000_000
 """Values that the aliases of one document may stand for in all ("billion laughs")."""
 
 _NO_KEY = object()
+_QUOTED = re.compile(r"""(['"])(?!<|-|\?|:|%)[^'"]{2,}\1""")
+_NO_ANCHOR = "an alias without a finished anchor before it; a text that begins with * needs quotes"
 
 
 def read_yaml(text: str) -> Iterator[Document]:
@@ -119,7 +123,7 @@ class _Builder:
 
     def _open(self, event: Anything, frame: _Frame, kind: str) -> None:
         if event.tag is not None and not is_collection_tag(event.tag, kind):
-            raise self._fault(event, f"the tag {shown(event.tag)} is not allowed here")
+            raise self._fault(event, not_allowed(event.tag))
         if len(self._stack) >= DEEPEST:
             raise self._fault(event, f"nested deeper than {DEEPEST} levels")
         self._note_line(event)
@@ -135,7 +139,7 @@ class _Builder:
     def _alias(self, event: Anything) -> None:
         found = self._anchors.get(event.anchor)
         if found is None:
-            raise self._fault(event, f"the alias *{event.anchor} has no finished anchor before it")
+            raise self._fault(event, _NO_ANCHOR)
         value, size = found
         self._aliased += size
         if self._aliased > MOST_ALIASED:
@@ -163,7 +167,7 @@ class _Builder:
         if not isinstance(value, str):
             raise self._fault(event, "expected a string as a key")
         if value in mapping:
-            raise self._fault(event, f"the key {value!r} occurs twice in one mapping")
+            raise self._fault(event, twice(value))
         return value
 
     def _note_line(self, event: Anything) -> None:
@@ -180,11 +184,13 @@ class _Builder:
 
 
 def _sentence(error: MarkedYAMLError) -> str:
-    return ", ".join(str(part) for part in (error.context, error.problem) if part) or "is no YAML"
+    """What libyaml says; its words are constants, and a quotation of the text, should there be one, is left out."""
+    words = ", ".join(str(part) for part in (error.context, error.problem) if part) or "the file is no YAML"
+    return _QUOTED.sub("'…'", words)
 
 
 def _unreadable(text: str, error: Anything) -> SyntaxFaultError:
     """A character that YAML doesn't allow; libyaml tells only its offset in bytes."""
     before = text.encode()[: int(getattr(error, "position", 0))].decode(errors="ignore")
-    message = str(getattr(error, "reason", "") or "is no YAML")
+    message = str(getattr(error, "reason", "") or "the file is no YAML")
     return SyntaxFaultError(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
