@@ -77,13 +77,7 @@ class Typeset:
     @cached_property
     def uses(self) -> Refs:
         """Everything that the members refer to."""
-        refs = [resource.refs for resource in self.resources.values() if resource.refs]
-        return Refs(
-            frozenset().union(*(each.clusters for each in refs)),
-            frozenset().union(*(each.assignments for each in refs)),
-            frozenset().union(*(each.routes for each in refs)),
-            frozenset().union(*(each.secrets for each in refs)),
-        )
+        return merged(*(resource.refs for resource in self.resources.values() if resource.refs))
 
     def __len__(self) -> int:
         return len(self.resources)
@@ -141,6 +135,13 @@ class Typeset:
             difference = self.memo[key] = self._since(older)
         return difference
 
+    def nothing(self) -> Typeset:
+        """The empty typeset of all who have nothing of this one yet; one for all, so that they share what they get."""
+        start: Typeset | None = self.memo.get("nothing")
+        if start is None:
+            start = self.memo["nothing"] = empty(self.type_url)
+        return start
+
     def retire(self) -> None:
         """Forget what was derived from this typeset; called when a newer one is served.
 
@@ -192,6 +193,16 @@ class Typeset:
 
 
 _NOTHING = Difference((), ())
+
+
+def merged(*refs: Refs) -> Refs:
+    """All that any of them refers to."""
+    return Refs(
+        frozenset().union(*(each.clusters for each in refs)),
+        frozenset().union(*(each.assignments for each in refs)),
+        frozenset().union(*(each.routes for each in refs)),
+        frozenset().union(*(each.secrets for each in refs)),
+    )
 
 
 def empty(type_url: str) -> Typeset:

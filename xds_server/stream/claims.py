@@ -6,9 +6,10 @@ A node that was sent something by an earlier process, or by another replica, is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from xds_server.snapshot.typeset import Typeset, empty
+from xds_server.snapshot.typeset import Typeset
+from xds_server.stream.doubt import Doubtful
 from xds_server.stream.state import TypeState
 from xds_server.wire.request import DeltaRequest, SotwRequest
 from xds_server.wire.resource import Held, Resource
@@ -19,21 +20,26 @@ Lookup = Callable[[str, str], Typeset | None]
 
 
 def adopt_sotw(
-    state: TypeState, request: SotwRequest, current: Typeset, known: Iterable[Typeset], lookup: Lookup
+    state: TypeState, request: SotwRequest, current: Typeset, known: Sequence[Typeset], lookup: Lookup
 ) -> None:
     """Start from the version that the request claims.
 
-    At the current version a wildcard client of a whole-state type has everything and needs no answer. For types
+    A wildcard client of a whole-state type has all of a version that is known, so it needs no answer but for what
+    differs from it; unless it was sent something after that version, of which it may have applied a part. For types
     asked for by name the version does not tell which names are held, so what is asked for is sent.
     """
     if not request.version_info:
         return
-    base = _by_version(request.version_info, [current, *known]) or lookup(state.type_url, request.version_info)
+    base = _by_version(request.version_info, [current, *known])
     if base is None:
-        base = next(iter(known), empty(state.type_url))
-    state.held = state.acked = base
+        base = lookup(state.type_url, request.version_info)
     everything = state.sub.wildcard and not state.sub.names and state.type_url in WHOLE_STATE
-    state.answered = everything and base is current
+    versions = [typeset.version for typeset in known]
+    is_exact = request.version_info not in versions[1:] or request.version_info == versions[0]
+    state.answered = everything and base is not None and is_exact
+    if base is None:
+        base = known[-2] if known else current.nothing()
+    state.start(base)
 
 
 def adopt_delta(state: TypeState, request: DeltaRequest, current: Typeset, known: Iterable[Typeset]) -> None:
@@ -46,9 +52,9 @@ def adopt_delta(state: TypeState, request: DeltaRequest, current: Typeset, known
         for name, version in claims.items()
         if current.version_of(name) != version
     }
-    if state.sub.wildcard:
-        differing.update(dict.fromkeys(current.resources.keys() - claims.keys()))
-    state.held = state.acked = current.overlay(differing)
+    asked = current.resources.keys() if state.sub.wildcard else state.sub.names & current.resources.keys()
+    differing.update(dict.fromkeys(asked - claims.keys()))
+    state.start(current.overlay(differing))
     # A wildcard client is answered even when it has everything, if only with nothing: clients wait for it.
     state.answered = not state.sub.wildcard
 
@@ -60,6 +66,8 @@ def _by_version(version: str, typesets: Iterable[Typeset]) -> Typeset | None:
 def _find(name: str, version: str, typesets: Iterable[Typeset]) -> Resource | None:
     for typeset in typesets:
         resource = typeset.get(name)
+        if isinstance(resource, Doubtful):
+            resource = resource.old
         if resource is not None and resource.version == version:
             return resource
     return None

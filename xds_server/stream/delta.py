@@ -8,7 +8,7 @@ from xds_server.stream.state import TypeState
 from xds_server.stream.subscription import WILDCARD, subscription
 from xds_server.wire import response
 from xds_server.wire.request import DeltaRequest
-from xds_server.wire.response import Response
+from xds_server.wire.resource import Held
 from xds_server.wire.types import BY_NAME_ONLY
 
 
@@ -19,6 +19,8 @@ def subscribe(state: TypeState, request: DeltaRequest, *, first: bool) -> None:
     name that is unsubscribed under a wildcard is answered with what the wildcard still gives (xDS spec,
     "Unsubscribing from resources").
     """
+    if not first and not request.subscribe and not request.unsubscribe:
+        return
     before = state.sub
     asked, dropped = request.subscribe - {WILDCARD}, request.unsubscribe - {WILDCARD}
     legacy = first and not request.subscribe and state.type_url not in BY_NAME_ONLY
@@ -32,7 +34,8 @@ def subscribe(state: TypeState, request: DeltaRequest, *, first: bool) -> None:
     if first:
         # What the client says it has need not be sent; what it has in another version is seen as a change.
         again -= request.initial_versions.keys()
-    state.resend = (state.resend - dropped) | again
+    state.resend = frozenset(state.sub.select(state.resend - dropped)) | again
+    state.asked = (state.asked & state.resend) | again
 
 
 def respond(state: TypeState, goal: Goal) -> Step | None:
@@ -42,24 +45,33 @@ def respond(state: TypeState, goal: Goal) -> Step | None:
     client waits for it, and the client's own requests bound the unanswered responses that this makes.
     """
     typeset = goal.typeset
-    again = state.resend - goal.withheld
+    again = frozenset(name for name in (state.asked if state.pending else state.resend) if _tellable(goal, name))
     if state.pending:
         if not again:
             return None
         typeset = state.held.overlay({name: typeset.get(name) for name in again})
-    changes = _changes(state, typeset, again)
+    key = ("delta", state.held, state.sub, again, goal, state.answered, state.frozen is None)
+    if key not in typeset.memo:
+        typeset.memo[key] = _step(state, goal, typeset, again)
+    step: Step | None = typeset.memo[key]
+    return step
+
+
+def _step(state: TypeState, goal: Goal, typeset: Typeset, again: frozenset[str]) -> Step | None:
+    """What all streams do that stand where this one stands."""
+    changes = _changes(state, typeset, again, goal.withheld)
     if not changes and (state.answered or not state.sub.wildcard):
         return Step(None, typeset)
     if (not changes and goal.withheld) or _only_frozen_removals(state, changes, again):
         return None
-    key = ("delta", state.held, state.sub, again, goal.typeset.version)
-    known: Response | None = typeset.memo.get(key)
-    if known is None:
-        sent = [typeset.resources[name] for name, version in changes.items() if version is not None]
-        removed = [name for name, version in changes.items() if version is None]
-        known = response.delta(state.type_url, goal.typeset.version, sent, removed, changes)
-        typeset.memo[key] = known
-    return Step(known, typeset)
+    sent = [typeset.resources[name] for name, version in changes.items() if version is not None]
+    removed = [name for name, version in changes.items() if version is None]
+    return Step(response.delta(state.type_url, goal.typeset.version, sent, removed, changes), typeset)
+
+
+def _tellable(goal: Goal, name: str) -> bool:
+    """Whether there is an answer: not while the name is withheld, nor while all that is known of it is a version."""
+    return name not in goal.withheld and not isinstance(goal.typeset.get(name), Held)
 
 
 def _only_frozen_removals(state: TypeState, changes: dict[str, str | None], again: frozenset[str]) -> bool:
@@ -67,11 +79,13 @@ def _only_frozen_removals(state: TypeState, changes: dict[str, str | None], agai
     return state.frozen is not None and bool(changes) and not again and not any(changes.values())
 
 
-def _changes(state: TypeState, typeset: Typeset, again: frozenset[str]) -> dict[str, str | None]:
+def _changes(
+    state: TypeState, typeset: Typeset, again: frozenset[str], withheld: frozenset[str]
+) -> dict[str, str | None]:
     """Name → version (None: removed) of all that this client has to hear of."""
     difference = typeset.since(state.held)
     covers = state.sub.covers
     changes: dict[str, str | None] = {each.name: each.version for each in difference.changed if covers(each.name)}
-    changes.update((name, None) for name in difference.removed if covers(name))
+    changes.update((name, None) for name in difference.removed if covers(name) and name not in withheld)
     changes.update((name, typeset.version_of(name)) for name in again)
     return dict(sorted(changes.items()))

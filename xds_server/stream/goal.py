@@ -13,14 +13,12 @@ class Goal:
     """What one client should have of one type for now.
 
     `withheld` are names that exist but are missing here, since this client may not get them yet (or again): it
-    must not be told that they are absent. `blocked` are the contents (name, version) that wait for clusters,
-    `overdue` the number of those whose wait has run out. `waits_for` is the key of the type whose answer is
-    awaited, None when nothing is.
+    must not be told that they are absent. `overdue` is the number of contents whose wait for clusters has run out.
+    `waits_for` is the key of the type whose answer is awaited, None when nothing is.
     """
 
     typeset: Typeset
     withheld: frozenset[str] = frozenset()
-    blocked: tuple[tuple[str, str], ...] = ()
     overdue: int = 0
     waits_for: str | None = None
 

@@ -25,7 +25,7 @@ def standing_nack(state: TypeState, snapshot: Snapshot | None) -> Nack | None:
     if state.last_nacked is None or snapshot is None:
         return None
     source = snapshot.typeset(state.type_url)
-    stands = state.frozen is source or bool(state.refused_in(source))
+    stands = state.frozen is snapshot or bool(state.refused_in(source))
     return state.last_nacked if stands else None
 
 

@@ -13,12 +13,14 @@ Rules: xDS spec, "Eventual consistency considerations"; the waits and their boun
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from xds_server.ir.refs import Refs
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
+from xds_server.stream.doubt import Doubtful
 from xds_server.stream.goal import Goal
 from xds_server.stream.state import TypeState
 from xds_server.wire.resource import Resource
@@ -50,10 +52,13 @@ class Waits:
 
 @dataclass(slots=True)
 class Inheritance:
-    """What the client may still act on from before this stream, by type, until it asks for the type or `until`."""
+    """What the client may still act on from before this stream, by type; it was taken over at `since`.
+
+    It counts until the client asks for the type, and not for longer than the waits.
+    """
 
     typesets: Mapping[str, tuple[Typeset, ...]] = field(default_factory=dict)
-    until: float = 0.0
+    since: float = 0.0
 
 
 class Sequencer:
@@ -67,18 +72,18 @@ class Sequencer:
     def goal(self, snapshot: Snapshot, state: TypeState, now: float) -> Goal:
         """What this client should have of this type now."""
         source = snapshot.typeset(state.type_url)
-        if state.held is source and not state.refusals:
+        if state.held is source and not state.refusals and not state.resend:
             return Goal(source)
         changes = self._still_used(source, state, now)
         waits_for = self._awaited_user(state) if changes else None
         blocked, overdue = self._blocked(snapshot, source, state, now)
         if blocked:
             waits_for = key_of(CLUSTER)
-            changes.update((each.name, state.held.get(each.name)) for each in blocked)
-        changes.update((name, state.acked.get(name)) for name in state.refused_in(source))
+            changes.update((each.name, _before(state, each)) for each in blocked)
+        for name in state.refused_in(source) | state.refused_in(source.overlay(changes)):
+            changes[name] = _certain(state, state.acked.get(name))
         withheld = frozenset(name for name, stand_in in changes.items() if stand_in is None and name in source)
-        waiting = tuple((each.name, each.version) for each in blocked)
-        return Goal(source.overlay(changes), withheld, waiting, overdue, waits_for)
+        return Goal(source.overlay(changes), withheld, overdue, waits_for)
 
     def _still_used(self, source: Typeset, state: TypeState, now: float) -> dict[str, Resource | None]:
         """What the client has of this type, is no longer declared, and that the client may still use."""
@@ -86,22 +91,24 @@ class Sequencer:
         if not gone or state.type_url not in _USERS:
             return {}
         types, refers = _USERS[state.type_url]
-        acting_on = [typeset for type_url in types for typeset in self._possible(type_url, now)]
-        kept = {name: state.held.get(name) for name in gone if any(name in refers(each.uses) for each in acting_on)}
+        acting_on = [refers(uses) for type_url in types for uses in self._uses(type_url, now)]
+        used = {name for name in gone if any(name in each for each in acting_on)}
         if state.type_url == CLUSTER:
-            _keep_members(kept, set(gone), state.held)
-        return kept
+            _add_members(used, set(gone), state.held)
+        return {name: _certain(state, state.held.get(name)) for name in used}
 
-    def _possible(self, type_url: str, now: float) -> Iterable[Typeset]:
-        """Every typeset of a type that the client may act on; after long silence it is taken to have followed."""
+    def _uses(self, type_url: str, now: float) -> Iterable[Refs]:
+        """What the client may use by its contents of a type; after long silence it is taken to have followed."""
         state = self._states.get(type_url)
-        if state is not None:
-            if state.pending and now - state.pending[-1].sent_at >= self._waits.removal:
-                yield state.held
-            else:
-                yield from state.possible()
-        elif now < self._inheritance.until:
-            yield from self._inheritance.typesets.get(type_url, ())
+        if state is None:
+            if now < self._inheritance.since + self._waits.removal:
+                yield from (typeset.uses for typeset in self._inheritance.typesets.get(type_url, ()))
+            return
+        yield from (replaced.refs for replaced in state.replaced.values())
+        if state.pending and now >= state.pending[-1].sent_at + self._waits.removal:
+            yield state.held.uses
+        else:
+            yield from (typeset.uses for typeset in state.possible())
 
     def _awaited_user(self, state: TypeState) -> str | None:
         for type_url in _USERS[state.type_url][0]:
@@ -110,38 +117,68 @@ class Sequencer:
                 return key_of(type_url)
         return None
 
-    def _blocked(
-        self, snapshot: Snapshot, source: Typeset, state: TypeState, now: float
-    ) -> tuple[list[Resource], int]:
+    def _blocked(self, snapshot: Snapshot, source: Typeset, state: TypeState, now: float) -> tuple[list[Resource], int]:
         """The contents that use clusters for which the client has not answered, and how many waited too long.
 
         Clients that ask for clusters by name (gRPC) learn the names from the route, so nothing waits for them.
         A wait that has run out lets through what uses clusters that were sent, but never a dangling reference
         nor one to a cluster that was refused.
         """
-        clusters = self._states.get(CLUSTER)
-        if state.type_url not in _GATED or clusters is None or not clusters.sub.wildcard:
+        possible = self._possible_clusters(now) if state.type_url in _GATED else ()
+        if not possible:
             return [], 0
         declared, blocked, overdue = snapshot.typeset(CLUSTER), [], 0
-        for each in source.since(state.held).changed:
-            missing = [name for name in _clusters_of(each, snapshot) if name not in clusters.acked and name in declared]
-            if not missing:
-                continue
-            waited = now - state.blocked.get((each.name, each.version), now)
-            if waited >= self._waits.order and all(name in clusters.held for name in missing):
+        asked = [source.resources[name] for name in state.resend if name in source]
+        for each in {each.name: each for each in (*source.since(state.held).changed, *asked)}.values():
+            clusters = [name for name in _clusters_of(each, snapshot) if name in declared]
+            missing = [name for name in clusters if not all(_is_there(name, typeset) for typeset in possible)]
+            if missing and all(self._is_overdue(name, now) for name in missing):
                 overdue += 1
-            else:
+            elif missing:
                 blocked.append(each)
         return blocked, overdue
 
+    def _possible_clusters(self, now: float) -> tuple[Typeset, ...]:
+        """The sets of clusters one of which the client has, none when its clusters are not waited for."""
+        clusters = self._states.get(CLUSTER)
+        if clusters is not None:
+            return tuple(clusters.possible()) if clusters.sub.wildcard else ()
+        if now < self._inheritance.since + self._waits.order:
+            return self._inheritance.typesets.get(CLUSTER, ())
+        return ()
 
-def _keep_members(kept: dict[str, Resource | None], gone: set[str], held: Typeset) -> None:
-    """Add the members of kept aggregate clusters to what is kept."""
-    found = list(kept)
+    def _is_overdue(self, name: str, now: float) -> bool:
+        """Whether the cluster was sent, and its answer should have come long ago."""
+        clusters = self._states.get(CLUSTER)
+        if clusters is None or name not in clusters.held:
+            return False
+        sent = list(itertools.takewhile(lambda pending: name in pending.after, reversed(clusters.pending)))
+        return bool(sent) and now >= sent[-1].sent_at + self._waits.order
+
+
+def _is_there(name: str, typeset: Typeset) -> bool:
+    resource = typeset.get(name)
+    return resource is not None and (not isinstance(resource, Doubtful) or resource.certain)
+
+
+def _before(state: TypeState, content: Resource) -> Resource | None:
+    """What stands in for a content that must wait; nothing if the client has to be told even what it may have."""
+    held = _certain(state, state.held.get(content.name))
+    return None if held is None or held.version == content.version else held
+
+
+def _certain(state: TypeState, held: Resource | None) -> Resource | None:
+    """What stands in for a content that must not be sent: what is held, for sure if the client asks for it."""
+    return held.old if isinstance(held, Doubtful) and held.name in state.resend else held
+
+
+def _add_members(used: set[str], gone: set[str], held: Typeset) -> None:
+    """Add the members of aggregate clusters that are still used."""
+    found = list(used)
     while found:
         resource = held.get(found.pop())
-        members = (resource.refs.clusters if resource else frozenset()) & gone - kept.keys()
-        kept.update((name, held.get(name)) for name in members)
+        members = (resource.refs.clusters if resource else frozenset()) & gone - used
+        used |= members
         found.extend(members)
 
 

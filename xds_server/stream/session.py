@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from xds_server.snapshot.snapshot import Snapshot
-from xds_server.snapshot.typeset import Typeset, empty
+from xds_server.snapshot.typeset import Typeset, merged
 from xds_server.stream import delta, sotw
 from xds_server.stream.claims import Lookup, adopt_delta, adopt_sotw
 from xds_server.stream.goal import Goal
+from xds_server.stream.handover import forget_replaced, note_replaced
 from xds_server.stream.sequencer import ORDER, Inheritance, Sequencer, Waits
 from xds_server.stream.state import TypeState
-from xds_server.wire.request import DeltaRequest, ErrorDetail, Request, SotwRequest
+from xds_server.wire.request import ErrorDetail, Request, SotwRequest
 from xds_server.wire.response import Response
 from xds_server.wire.types import CLUSTER, ENDPOINT, key_of
 
@@ -96,12 +97,17 @@ class Session:
         """Whether the client has accepted all that the snapshot has for it."""
         snapshot = self.snapshot
         return snapshot is not None and all(
-            not state.pending and state.acked is snapshot.typeset(url) for url, state in self.states.items()
+            not state.pending and state.acked.version == snapshot.typeset(url).version
+            for url, state in self.states.items()
         )
 
     def legacy(self) -> dict[str, tuple[Typeset, ...]]:
-        """What the client may go on to act on after this stream has ended, newest first, by type."""
-        return {url: tuple(state.possible())[::-1] for url, state in self.states.items()}
+        """What the client may go on to act on after this stream has ended, by type.
+
+        The typesets of responses on their way, newest first, then what it has accepted, then what it will claim.
+        """
+        left = {url: (*tuple(state.possible())[::-1], state.confirmed) for url, state in self.states.items()}
+        return {**self._before, **left}
 
     def _take(self, request: Request, snapshot: Snapshot, now: float) -> None:
         state = self.states.get(request.type_url)
@@ -117,8 +123,8 @@ class Session:
     def _open(self, request: Request, snapshot: Snapshot, now: float) -> None:
         """The first request of a type on this stream; its nonce, if any, is of another stream and means nothing."""
         url = request.type_url
-        state = self.states[url] = TypeState(url, empty(url))
         current, known = snapshot.typeset(url), self._before.get(url, ())
+        state = self.states[url] = TypeState(url, current.nothing())
         if isinstance(request, SotwRequest):
             sotw.subscribe(state, request, first=True)
             adopt_sotw(state, request, current, known, self._lookup)
@@ -127,9 +133,22 @@ class Session:
             delta.subscribe(state, request, first=True)
             adopt_delta(state, request, current, known)
             claims = bool(request.initial_versions)
-        if claims and not self._inheritance.typesets:
+        if url == ENDPOINT:
+            state.resend |= frozenset(state.sub.select(self._warming()))
+        # Envoy asks for endpoints before clusters only when it goes on with what an earlier stream gave it.
+        if (claims or url == ENDPOINT) and not self._inheritance.typesets:
             self._inheritance.typesets = self._before
-            self._inheritance.until = now + self._waits.removal
+            self._inheritance.since = now
+
+    def _warming(self) -> frozenset[str]:
+        """The assignments for which clusters may be waiting that were sent before endpoints were asked for."""
+        clusters, before = self.states.get(CLUSTER), self._before.get(CLUSTER, ())
+        if clusters is None:
+            sent = [each for newer in before[:-2] for each in newer.since(before[-2]).changed]
+        else:
+            pairs = [(pending.after, name) for pending in clusters.pending for name in pending.response.changes]
+            sent = [after.resources[name] for after, name in pairs if name in after]
+        return merged(*(each.refs for each in sent)).assignments
 
     def _answer(self, state: TypeState, request: Request, snapshot: Snapshot, now: float) -> None:
         """Only nonce and `error_detail` decide what is an ACK and what a NACK; versions are not compared."""
@@ -137,10 +156,11 @@ class Session:
         if pending is None:
             return
         response = pending.response
+        note_replaced(self.states, state, response.changes, now)
         if request.error is None:
             state.ack(pending, now)
         else:
-            state.nack(pending, request.error, snapshot.typeset(state.type_url), now)
+            state.nack(pending, request.error, snapshot, now)
         took = now - pending.sent_at
         self.answers.append(Answer(state.type_url, response.version, response.nonce, request.error, took))
 
@@ -149,6 +169,7 @@ class Session:
         responses: list[Response] = []
         moved = True
         while moved:
+            forget_replaced(self.states, now, self._waits.removal)
             moved = False
             for state in self._ordered():
                 moved |= self._step(state, snapshot, now, responses)
@@ -169,7 +190,7 @@ class Session:
         if state.held is source and state.answered and not state.resend and not state.refusals:
             _note_waiting(state, Goal(source), now)
             return False
-        if state.frozen is not source:
+        if state.frozen is not snapshot:
             state.frozen = None
         goal = self._sequencer.goal(snapshot, state, now)
         step = self._respond(state, goal)
@@ -177,7 +198,7 @@ class Session:
         if step is None:
             return False
         if step.response is None:
-            moved = state.held is not step.after or state.acked is not step.after
+            moved = state.held.version != step.after.version or state.acked.version != step.after.version
             state.settle(step.after)
             return moved
         # A response that this stream may have had before needs a nonce that it has not had.
@@ -213,22 +234,22 @@ class Session:
                 state.presumed = nonce
 
     def _silent(self, state: TypeState, now: float) -> bool:
-        return now - state.pending[-1].sent_at >= self._waits.removal
+        return now >= state.pending[-1].sent_at + self._waits.removal
 
     def _next_deadline(self, now: float) -> float | None:
         """When the first of the waits runs out, None when nothing waits."""
-        awaited = {state.waits_for for state in self.states.values()} - {None}
-        if not awaited:
-            return None
-        ends = [self._inheritance.until]
+        waits, ends = self._waits, []
+        if self._inheritance.typesets:
+            ends += [self._inheritance.since + waits.order, self._inheritance.since + waits.removal]
+        awaited = {state.waits_for for state in self.states.values()}
         for state in self.states.values():
-            ends.extend(since + self._waits.order for since in state.blocked.values())
+            ends.extend(replaced.since + waits.removal for replaced in state.replaced.values())
             if state.pending and key_of(state.type_url) in awaited:
-                ends.append(state.pending[-1].sent_at + self._waits.removal)
+                ends += [pending.sent_at + waits.order for pending in state.pending]
+                ends.append(state.pending[-1].sent_at + waits.removal)
         return min((end for end in ends if end > now), default=None)
 
 
 def _note_waiting(state: TypeState, goal: Goal, now: float) -> None:
-    state.blocked = {content: state.blocked.get(content, now) for content in goal.blocked}
     if state.waits_for != goal.waits_for:
         state.waits_for, state.waits_since = goal.waits_for, now

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from xds_server.snapshot.typeset import Typeset
+from xds_server.stream.doubt import Doubtful
 from xds_server.stream.goal import Goal, Step
 from xds_server.stream.state import TypeState
 from xds_server.stream.subscription import WILDCARD, Subscription, subscription
 from xds_server.wire import response
 from xds_server.wire.request import SotwRequest
+from xds_server.wire.resource import Resource
 from xds_server.wire.response import Response
 from xds_server.wire.types import BY_NAME_ONLY, WHOLE_STATE
 
@@ -18,7 +20,8 @@ def subscribe(state: TypeState, request: SotwRequest, *, first: bool) -> None:
     The legacy wildcard (xDS spec, "How the client specifies what resources to return"): an empty first request
     of a type that has it means everything, and goes on to do so until the client names something.
     """
-    explicit = request.names - {WILDCARD}
+    # The very object where it can be: equal names are one object, whose hash is known and which equals itself at once.
+    explicit = request.names - {WILDCARD} if WILDCARD in request.names else request.names
     if request.names:
         state.named = True
         wanted = subscription(wildcard=WILDCARD in request.names, names=explicit)
@@ -31,14 +34,25 @@ def subscribe(state: TypeState, request: SotwRequest, *, first: bool) -> None:
     state.sub = wanted
     if wanted.wildcard and not before.wildcard:
         state.forget_unless(before.names)
-    if not before.wildcard:
-        state.resend = (state.resend | (wanted.names - before.names)) & wanted.names
+    added = frozenset() if before.wildcard else wanted.names - before.names
+    state.resend = frozenset(wanted.select(state.resend | added))
+    state.asked = frozenset(wanted.select(state.asked | added))
 
 
 def respond(state: TypeState, goal: Goal) -> Step | None:
     """The step that brings the client to the goal; None while it has to wait."""
     if state.pending:
         return None
+    key = ("sotw", state.held, state.sub, state.resend, goal, state.answered, state.frozen is None)
+    memo = goal.typeset.memo
+    if key not in memo:
+        memo[key] = _step(state, goal)
+    step: Step | None = memo[key]
+    return step
+
+
+def _step(state: TypeState, goal: Goal) -> Step | None:
+    """What all streams do that stand where this one stands."""
     whole = state.type_url in WHOLE_STATE
     if whole and not state.answered:
         # The first answer is due even when empty, since clients wait for it, but not while all of it is held back.
@@ -49,11 +63,7 @@ def respond(state: TypeState, goal: Goal) -> Step | None:
             return Step(None, goal.typeset)
         if state.frozen is not None:
             return None
-    key = ("sotw", state.held, state.sub, state.resend, state.answered)
-    known: Response | None = goal.typeset.memo.get(key)
-    if known is None:
-        known = goal.typeset.memo[key] = _build(state, goal)
-    return Step(known, goal.typeset)
+    return Step(_build(state, goal), goal.typeset)
 
 
 def _news(state: TypeState, goal: Goal) -> dict[str, str | None]:
@@ -78,10 +88,17 @@ def _build(state: TypeState, goal: Goal) -> Response:
         return response.sotw(state.type_url, typeset.version, sent, news)
     removed = _removed(state, goal)
     sent = [typeset.resources[name] for name in _covered(typeset, state.sub)]
+    if not state.answered:
+        # Where it is not sure what the client has, all may be new to it.
+        news = {resource.name: resource.version for resource in sent}
     return response.sotw(state.type_url, typeset.version, sent, news | dict.fromkeys(removed))
 
 
 def _covered(typeset: Typeset, sub: Subscription) -> list[str]:
-    if sub.wildcard:
-        return sorted(typeset.resources)
-    return sorted(name for name in sub.names if name in typeset)
+    names = typeset.resources.keys() if sub.wildcard else sub.names & typeset.resources.keys()
+    return sorted(name for name in names if not _is_unknown(typeset.resources[name]))
+
+
+def _is_unknown(resource: Resource) -> bool:
+    """Whether the client may have it, but only in a content that it refused."""
+    return isinstance(resource, Doubtful) and resource.old is None

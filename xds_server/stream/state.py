@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from xds_server.ir.refs import Refs
+from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
+from xds_server.stream.doubt import Doubtful
 from xds_server.stream.subscription import NOTHING, Subscription
 from xds_server.wire.request import ErrorDetail
+from xds_server.wire.resource import Resource
 from xds_server.wire.response import Response
 
-_ENVOY_NAMES_CULPRITS = re.compile(r"Error adding/updating (cluster|listener)\(s\) ")
-"""How Envoy begins a NACK that names each refused resource, the others of the response being accepted
-(source/common/upstream/cds_api_helper.cc and source/common/listener_manager/lds_api.cc)."""
+_NAMES_CULPRITS = re.compile(r"Error adding/updating (cluster|listener)\(s\) |xDS response validation errors: \[")
+"""How clients begin a NACK that names each refused resource as `NAME: reason`, the others of the response being
+accepted: Envoy (source/common/upstream/cds_api_helper.cc and source/common/listener_manager/lds_api.cc), and
+gRPC's C-core (src/core/xds/xds_client/xds_client.cc, gRFC A46)."""
 
 _REFUSALS_KEPT = 256
 
@@ -23,11 +28,16 @@ Refusal = frozenset[tuple[str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A response that waits for its ACK or NACK; `after` is what the client has once it accepts."""
+    """A response that waits for its ACK or NACK.
+
+    `after` is what the client has once it accepts; `asked` are the names in it that a request had asked for, so that
+    it is not sure whether the client had them before.
+    """
 
     response: Response
     after: Typeset
     sent_at: float
+    asked: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +58,29 @@ class Nack:
     refused: Refusal
 
 
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What former contents of a name refer to, and since when the first of them is replaced."""
+
+    refs: Refs
+    since: float
+
+
 class TypeState:
     """The state of one type on one stream.
 
-    `held` is what the client has once it has accepted all that was sent, `acked` what it has accepted;
-    both hold only as far as the subscription reaches. `resend` are names to be sent whatever is held, `blocked`
-    the contents (name, version) that wait for clusters, each with the time since when. `presumed` is the nonce
-    of a response whose answer is no longer waited for.
+    `held` is what the client has once it has accepted all that was sent, `acked` what it has accepted, `confirmed`
+    what it had when it last accepted a whole response, and claims on its next stream; all hold only as far as the subscription reaches. `resend` are names to be sent whatever is held, `asked`
+    those of them that a request waits for. `replaced` is what accepted contents have replaced, by name, as long as
+    that may be in use. `frozen` is the snapshot of the last refusal. `presumed` is the nonce of a response
+    whose answer is no longer waited for.
     """
 
     __slots__ = (
         "acked",
         "answered",
-        "blocked",
+        "asked",
+        "confirmed",
         "frozen",
         "held",
         "last_acked",
@@ -70,6 +90,7 @@ class TypeState:
         "pending",
         "presumed",
         "refusals",
+        "replaced",
         "resend",
         "serial",
         "sub",
@@ -83,14 +104,14 @@ class TypeState:
         self.type_url = type_url
         self.sub: Subscription = NOTHING
         self.named = False
-        self.held = base
-        self.acked = base
+        self.start(base)
         self.resend: frozenset[str] = frozenset()
+        self.asked: frozenset[str] = frozenset()
         self.answered = False
         self.pending: list[Pending] = []
         self.refusals: list[Refusal] = []
-        self.frozen: Typeset | None = None
-        self.blocked: dict[tuple[str, str], float] = {}
+        self.frozen: Snapshot | None = None
+        self.replaced: dict[str, Replaced] = {}
         self.waits_for: str | None = None
         self.waits_since = 0.0
         self.serial = 0
@@ -99,6 +120,10 @@ class TypeState:
         self.last_sent: Mark | None = None
         self.last_acked: Mark | None = None
         self.last_nacked: Nack | None = None
+
+    def start(self, base: Typeset) -> None:
+        """Note that the client has `base`, as far as it has asked."""
+        self.held = self.acked = self.confirmed = base
 
     def possible(self) -> Iterable[Typeset]:
         """Every typeset that the client may be acting on: the accepted one and those on their way."""
@@ -115,46 +140,65 @@ class TypeState:
 
     def sent(self, response: Response, after: Typeset, now: float) -> None:
         """Note that a response went out."""
-        self.pending.append(Pending(response, after, now))
+        # What a client has is sure only once it has answered on this stream.
+        asked = self.asked if self.answered else frozenset(response.changes)
+        self.pending.append(Pending(response, after, now, asked))
         self.held = after
         self.answered = True
-        self.resend = frozenset()
+        self.resend = self.resend.difference(response.changes)
+        self.asked = frozenset()
         self.serial = response.serial
         self.last_sent = Mark(response.version, response.nonce, now)
 
     def settle(self, typeset: Typeset) -> None:
         """Note that the client needs nothing to be at `typeset`, as far as it has asked."""
         self.held = self.acked = typeset
-        self.resend = frozenset()
+        self.resend = self.asked = frozenset()
 
     def forget_unless(self, names: frozenset[str]) -> None:
-        """Note that the client has nothing but `names` of what is held: it asks for everything from now on."""
-        self.held = self.held.overlay(dict.fromkeys(self.held.resources.keys() - names))
+        """Note that the client has nothing but `names` of what it had: it asks for everything from now on."""
+        self.acked = _only(self.acked, names)
+        self.held = _only(self.held, names)
+        self.pending = [replace(each, after=_only(each.after, names)) for each in self.pending]
         self.answered = False
 
     def ack(self, pending: Pending, now: float) -> None:
         """Note that the client accepted a response, and with it everything sent before."""
-        self.acked = pending.after
+        self.acked = self.confirmed = pending.after
+        if self.refusals:
+            # What is accepted now was not what made the client refuse it together with others.
+            accepted = pending.response.changes.items()
+            self.refusals = [rest for rest in (refusal - accepted for refusal in self.refusals) if rest]
         del self.pending[: self.pending.index(pending) + 1]
         self.last_acked = Mark(pending.response.version, pending.response.nonce, now)
 
-    def nack(self, pending: Pending, error: ErrorDetail, source: Typeset, now: float) -> None:
-        """Note that the client refused a response; `source` is the group's typeset at this moment.
+    def nack(self, pending: Pending, error: ErrorDetail, snapshot: Snapshot, now: float) -> None:
+        """Note that the client refused a response; `snapshot` is the group's at this moment.
 
-        Envoy names the culprits among clusters and listeners, and applies the others; else all that was new
-        in the response is under suspicion together.
+        Some clients name the culprits and apply the others; else all that was new in the response is under
+        suspicion together, and the client may have applied a part of it.
         """
         response = pending.response
-        culprits = _culprits(error.message, response.changes)
+        named = _named_culprits(error.message, response.changes)
+        culprits = named or frozenset(response.changes)
         refused: Refusal = frozenset((name, response.changes[name]) for name in culprits)
-        accepted = {name: pending.after.get(name) for name in response.changes if name not in culprits}
-        self.acked = self.acked.overlay(accepted)
+        refusals = [frozenset((content,)) for content in refused] if named else [refused]
         position = self.pending.index(pending)
+        before = self.pending[position - 1].after if position else self.acked
+        alone = bool(named) or len(culprits) == 1
+        self.acked = before.overlay(
+            {
+                name: _refused(pending, name, before.get(name), alone=alone)
+                if name in culprits
+                else pending.after.get(name)
+                for name in response.changes
+            }
+        )
         del self.pending[: position + 1]
         self._replay()
         if refused:
-            self.refusals = [*self.refusals[-_REFUSALS_KEPT:], refused]
-        self.frozen = source
+            self.refusals = [*self.refusals, *refusals][-_REFUSALS_KEPT:]
+        self.frozen = snapshot
         self.last_nacked = Nack(Mark(response.version, response.nonce, now), error, refused)
 
     def _replay(self) -> None:
@@ -163,7 +207,7 @@ class TypeState:
         for index, later in enumerate(self.pending):
             changes = {name: later.after.get(name) for name in later.response.changes}
             self.held = self.held.overlay(changes)
-            self.pending[index] = Pending(later.response, self.held, later.sent_at)
+            self.pending[index] = replace(later, after=self.held)
 
     def refused_in(self, source: Typeset) -> dict[str, str | None]:
         """The names whose content in `source` this client has refused, each with that version."""
@@ -174,9 +218,21 @@ class TypeState:
         return found
 
 
-def _culprits(message: str, changes: Mapping[str, str | None]) -> frozenset[str]:
-    if _ENVOY_NAMES_CULPRITS.match(message):
-        named = frozenset(name for name in changes if re.search(rf"[\s,]{re.escape(name)}: ", message))
-        if named:
-            return named
-    return frozenset(changes)
+def _named_culprits(message: str, changes: Mapping[str, str | None]) -> frozenset[str]:
+    if not _NAMES_CULPRITS.match(message):
+        return frozenset()
+    return frozenset(name for name in changes if re.search(rf"[\s,]{re.escape(name)}: ", message))
+
+
+def _refused(pending: Pending, name: str, old: Resource | None, *, alone: bool) -> Resource | None:
+    """What a client has of a name whose new content it refused, alone or together with others."""
+    new = pending.after.get(name)
+    if old is not None and name in pending.asked:
+        old = None if new is not None and new.version == old.version else Doubtful(name, old.type_url, old, None)
+    if alone or (old is None and new is None):
+        return old
+    return Doubtful(name, pending.response.type_url, old, new)
+
+
+def _only(typeset: Typeset, names: frozenset[str]) -> Typeset:
+    return typeset.overlay(dict.fromkeys(typeset.resources.keys() - names))

@@ -105,13 +105,18 @@ class _Memo(Generic[R]):
         return entry[0], node or entry[0].node
 
 
+_interned_names: LRUCache[frozenset[str], frozenset[str]] = LRUCache(256)
+
+
 def _parse_sotw(rest: bytes) -> SotwRequest:
     message = discovery_pb2.DiscoveryRequest()
     _decode(message, rest)
+    names = frozenset(message.resource_names)
     return SotwRequest(
         message.type_url,
         message.version_info,
-        frozenset(message.resource_names),
+        # One object for equal names, so that who has seen it before need not look at the names.
+        _interned_names.setdefault(names, names),
         message.response_nonce,
         _error_of(message.error_detail) if message.HasField("error_detail") else None,
         message.node.SerializeToString() if message.HasField("node") else b"",

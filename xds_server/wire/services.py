@@ -60,9 +60,7 @@ SERVICES = (
         "FetchScopedRoutes",
     ),
     Service(_ROUTE + "VirtualHostDiscoveryService", VIRTUAL_HOST, "", "DeltaVirtualHosts"),
-    Service(
-        "envoy.service.secret.v3.SecretDiscoveryService", SECRET, "StreamSecrets", "DeltaSecrets", "FetchSecrets"
-    ),
+    Service("envoy.service.secret.v3.SecretDiscoveryService", SECRET, "StreamSecrets", "DeltaSecrets", "FetchSecrets"),
     Service(
         "envoy.service.runtime.v3.RuntimeDiscoveryService", RUNTIME, "StreamRuntime", "DeltaRuntime", "FetchRuntime"
     ),

@@ -1,0 +1,29 @@
+"""Doubt: what is known of a content that a client refused together with others."""
+
+from __future__ import annotations
+
+from xds_server.snapshot.typeset import merged
+from xds_server.wire.resource import Held, Resource, identity_digest
+
+
+class Doubtful(Resource):
+    """What a client may have in its old or in its new content, either of which may be "not at all" (None).
+
+    A client that refuses a response may have applied a part of it: Envoy updates the watchers of routes,
+    endpoints and secrets one after the other, and stops at the first that throws
+    (source/extensions/config_subscription/grpc/watch_map.cc); gRPC keeps what is valid. So its version is that
+    of no real content, it refers to what either content refers to, and its bytes are those of the old one.
+    """
+
+    __slots__ = ("certain", "old")
+
+    def __init__(self, name: str, type_url: str, old: Resource | None, new: Resource | None) -> None:
+        refs = merged(*(each.refs for each in (old, new) if each is not None))
+        super().__init__(name, type_url, old.body if old else b"", refs)
+        self.version = f"{old.version if old else ''}?{new.version if new else ''}"
+        self.digest = identity_digest(name, self.version)
+        known = old.old if isinstance(old, Doubtful) else old
+        self.old: Resource | None = None if isinstance(known, Held) else known
+        """The old content, if this process knows it."""
+        self.certain: bool = new is not None and old is not None and (not isinstance(old, Doubtful) or old.certain)
+        """Whether the client has it in some content."""
