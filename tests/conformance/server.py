@@ -20,7 +20,7 @@ import aiohttp
 import grpc.aio
 import pytest
 
-from tests.conformance.client import WITHIN, Stream, connect
+from tests.conformance.client import SLACK, WITHIN, Stream, connect
 from tests.conformance.documents import World
 from tests.conformance.wire import Variant, node_of
 from xds_server.demo.control_plane import ControlPlane, Json
@@ -81,7 +81,9 @@ class Server:
             answer = await self.group(world)
             return answer if answer.get("seq", 0) > after else None
 
-        return await until(newer, within=within, what=f"a version of {world.group} after {after}", interval=0.02)
+        return await until(
+            newer, within=within * SLACK, what=f"a version of {world.group} after {after}", interval=0.02
+        )
 
     async def node(self, id: str) -> Json:  # noqa: A002 - the field's name
         """The newest stream of a node, {} when it has none."""

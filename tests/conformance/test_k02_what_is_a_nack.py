@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.client import hold
+from tests.conformance.client import SLACK, hold
 from tests.conformance.documents import World, marked
 from tests.conformance.server import Clients, Server
 from tests.conformance.wire import Variant, sotw_request
@@ -25,7 +25,7 @@ async def test_k02_a_nack_at_an_unchanged_version(server: Server, clients: Clien
         told = (await server.node(f"node-{world.group}")).get("types", {}).get("eds", {}).get("nacked")
         return bool(told) and told["nonce"] == second.nonce and told["error"]["message"] == "b is not to my liking"
 
-    await until(refused, within=2, what="the node page shows the NACK")
+    await until(refused, within=2 * SLACK, what="the node page shows the NACK")
     await stream.quiet()
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.conformance.client import Stream
+from tests.conformance.client import SLACK, Stream
 from tests.conformance.documents import World, marked
 from tests.conformance.server import Clients, Server
 from tests.conformance.wire import BOTH, MAIN, Variant, mark_of
@@ -33,7 +33,7 @@ async def _publish_fast(server: Server, clients: Clients, world: World, variant:
         group = await server.group(world)
         return bool(group["programmed"])
 
-    await until(in_sync, within=2, what="the server shows the node in sync")
+    await until(in_sync, within=2 * SLACK, what="the server shows the node in sync")
 
 
 def _check_order(stream: Stream) -> None:

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from tests.conformance.client import Stream
+from tests.conformance.client import SLACK, Stream
 from tests.conformance.documents import World, marked
 from tests.conformance.server import Clients, Server
 from tests.conformance.wire import Variant, marks_of
@@ -90,7 +90,7 @@ async def test_k49_d_broken_yaml(server: Server, clients: Clients, world: World)
     async def told() -> bool:
         return await server.metric("tidegate_source_errors") > before
 
-    await until(told, within=LIMIT, what="the error shows in the metrics")
+    await until(told, within=LIMIT * SLACK, what="the error shows in the metrics")
     await stream.quiet()
     assert marks_of(stream.holds["cds"]) == {"a": "0", "b": "0"}
     replace_file(file, _text(2))
@@ -99,7 +99,7 @@ async def test_k49_d_broken_yaml(server: Server, clients: Clients, world: World)
     async def taken_back() -> bool:
         return await server.metric("tidegate_source_errors") == before
 
-    await until(taken_back, within=LIMIT, what="the error is gone")
+    await until(taken_back, within=LIMIT * SLACK, what="the error is gone")
 
 
 @pytest.mark.parametrize("name", ["world.yaml", "world.yml", "world.json"])

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from tests.conformance.client import SLACK
 from tests.conformance.server import Clients
 from xds_server.demo.polling import until
 from xds_server.demo.world import Document
@@ -88,7 +89,7 @@ class Inside:
         async def probe() -> bool:
             return holds()
 
-        await until(probe, within=10, what=what, interval=0.01)
+        await until(probe, within=10 * SLACK, what=what, interval=0.01)
 
     def streams(self) -> int:
         """How many streams are open, by the tracker."""
@@ -96,12 +97,15 @@ class Inside:
 
 
 @asynccontextmanager
-async def inside(limits: Limits | None = None, waits: Waits | None = None) -> AsyncIterator[Inside]:
-    """Run a server in this process, synced and serving."""
+async def inside(
+    limits: Limits | None = None, waits: Waits | None = None, *, synced: bool = True
+) -> AsyncIterator[Inside]:
+    """Run a server in this process, synced and serving unless told otherwise."""
     running = Inside(limits or Limits(), waits or Waits())
-    running.groups.set_synced()
     running.xds = await running.server.start("127.0.0.1:0")
-    await running.server.set_serving(serving=True)
+    if synced:
+        running.groups.set_synced()
+        await running.server.set_serving(serving=True)
     try:
         yield running
     finally:

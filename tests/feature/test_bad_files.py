@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.client import Stream
+from tests.conformance.client import SLACK, Stream
 from tests.conformance.documents import World, marked
 from tests.conformance.server import Clients, Server, restartable
 from tests.conformance.wire import Variant
@@ -70,7 +70,7 @@ async def _errors(server: Server, world: World) -> list[Json]:
     async def found() -> list[Json]:
         return await server.errors(world)
 
-    return await until(found, within=3, what="an error is told")
+    return await until(found, within=3 * SLACK, what="an error is told")
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -256,7 +256,7 @@ async def test_an_empty_directory_and_one_that_vanishes_and_comes_back(tmp_path:
             (source,) = (await server.get("/v1/sources"))["sources"]
             return bool(source["error"])
 
-        await until(missed, within=5, what="the missing directory is told")
+        await until(missed, within=5 * SLACK, what="the missing directory is told")
         await stream.quiet(seconds=1)
         assert stream.names_of("cds") == {"good"}
         hidden.rename(server.files)
@@ -266,7 +266,7 @@ async def test_an_empty_directory_and_one_that_vanishes_and_comes_back(tmp_path:
         async def recovered() -> bool:
             return not await missed()
 
-        await until(recovered, within=5, what="the error is gone")
+        await until(recovered, within=5 * SLACK, what="the error is gone")
 
 
 async def test_odd_files_are_left_alone(server: Server, clients: Clients, world: World, tmp_path: Path) -> None:
