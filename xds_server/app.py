@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +16,6 @@ import structlog
 import uvloop
 
 from xds_server.admin import AdminDeps, AdminServer
-from xds_server.ir.events import Event, EventKind
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.settings.later import without_effect
@@ -24,6 +24,7 @@ from xds_server.snapshot.assemble import Assembler
 from xds_server.snapshot.feed import Feed
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.pipeline import Coalesce, Pipeline
+from xds_server.snapshot.snapshot import LeftOut
 from xds_server.sources.base import Source
 from xds_server.sources.registry import make_sources
 from xds_server.status.events import EventBus
@@ -32,6 +33,7 @@ from xds_server.status.tracker import Tracker
 from xds_server.stream.context import Limits, StreamContext
 from xds_server.stream.sequencer import Waits
 from xds_server.stream.server import XdsServer
+from xds_server.telemetry.eventlog import EventLog
 from xds_server.telemetry.logs import configure
 from xds_server.telemetry.metrics import Metrics
 from xds_server.translate.native import decode
@@ -51,7 +53,7 @@ def run(settings: Settings, address_file: Path | None = None) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises:
-        OSError: an address can't be listened on.
+        OSError: an address can't be listened on, or the address file not be written.
     """
     configure(settings.log.level, settings.log.format)
     uvloop.run(_serve(settings, address_file))
@@ -105,27 +107,39 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, app.stopping.set)
     _warn(settings)
+    # Before the task group, which would wrap what goes wrong in a group of errors.
+    await _open(app, settings, address_file)
     async with asyncio.TaskGroup() as tasks:
-        addresses = {"xds": await app.xds.start(settings.xds.address)}
-        addresses["admin"] = await app.admin.start(settings.admin.address)
-        _announce(addresses, address_file)
-        running = [tasks.create_task(_log_events(app.bus)), tasks.create_task(app.pipeline.run())]
+        running = [tasks.create_task(_log_events(app)), tasks.create_task(app.pipeline.run())]
         running += [tasks.create_task(_run_source(source, feed)) for source, feed in app.sources]
         running.append(tasks.create_task(_follow_readiness(app)))
         await app.stopping.wait()
         _log.info("stopping")
-        await _stop(app)
+        await _close(app)
         for task in running:
             task.cancel()
     _log.info("stopped")
 
 
-async def _stop(app: App) -> None:
-    """End streams and followers; the admin API goes on for a while, so that readiness can be seen to be off."""
+async def _open(app: App, settings: Settings, address_file: Path | None) -> None:
+    """Listen, and tell where; when that can't be, nothing is left open.
+
+    Raises:
+        OSError: an address can't be listened on, or the address file not be written.
+    """
+    try:
+        addresses = {"xds": await app.xds.start(settings.xds.address)}
+        addresses["admin"] = await app.admin.start(settings.admin.address)
+        _announce(addresses, address_file)
+    except OSError:
+        await _close(app)
+        raise
+
+
+async def _close(app: App) -> None:
+    await app.xds.stop()
     app.bus.close()
-    streams = asyncio.ensure_future(app.xds.stop())
-    await asyncio.wait((streams,), timeout=_READINESS_SHOWN)
-    await asyncio.gather(streams, app.admin.stop())
+    await app.admin.stop()
 
 
 async def _run_source(source: Source, feed: Feed) -> None:
@@ -145,20 +159,26 @@ async def _follow_readiness(app: App) -> None:
     _log.info("ready", groups=[group.name for group in app.groups])
 
 
-async def _log_events(bus: EventBus) -> None:
-    async for event in bus.follow(after=0):
-        _log_event(event)
+async def _log_events(app: App) -> None:
+    """Log what happens. When events come faster than they are logged some are lost, and that is logged too."""
 
+    def problems(source: str) -> Sequence[Problem]:
+        return next((each.problems for each in app.pipeline.sources() if each.name == source), ())
 
-def _log_event(event: Event) -> None:
-    if event.kind is EventKind.VERSION:
-        _log.info("published", **event.data)
-    elif event.kind is EventKind.NACK:
-        _log.warning("refused", **event.data)
-    elif event.kind is EventKind.SOURCE:
-        (_log.error if event.data.get("error") else _log.info)("source", **event.data)
-    else:
-        _log.debug(event.kind.value, **event.data)
+    def left_out(name: str) -> Sequence[LeftOut]:
+        group = app.groups.get(name)
+        return group.current.left_out if group and group.current else ()
+
+    journal = EventLog(problems, left_out)
+    last = 0
+    while True:
+        async for event in app.bus.follow(after=last):
+            journal.write(event)
+            last = event.id
+        if app.stopping.is_set():
+            return
+        _log.warning("events_not_logged", hint="they came too fast", after=last)
+        await asyncio.sleep(0)
 
 
 def _warn(settings: Settings) -> None:
@@ -174,7 +194,11 @@ def _warn(settings: Settings) -> None:
 def _announce(addresses: dict[str, str], address_file: Path | None) -> None:
     """Tell the real addresses: one log line, and the file (whole or not at all) that a waiting program reads."""
     _log.info("listening", **addresses)
-    if address_file is not None:
-        draft = address_file.with_name(f".{address_file.name}.{os.getpid()}")
+    if address_file is None:
+        return
+    draft = address_file.with_name(f".{address_file.name}.{os.getpid()}")
+    try:
         draft.write_text(json.dumps(addresses))
         draft.replace(address_file)
+    except OSError as error:
+        raise OSError(f"--address-file: can't write {address_file}: {error.strerror}") from error

@@ -32,9 +32,10 @@ class AdminServer:
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, address.host, address.port).start()
-        except OSError:
+        except OSError as error:
             await self.stop()
-            raise
+            why = error.strerror or str(error)
+            raise OSError(f"admin.address: can't listen on {address}: {why}") from error
         return self.address
 
     @property

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -71,3 +76,60 @@ def test_an_address_in_use_is_one_line(tidegate: Command, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("xds_server.cli.serving.run", run)
     assert tidegate("serve", code=1).stderr == "tidegate: address already in use\n"
+
+
+@pytest.fixture
+def taken() -> Iterator[str]:
+    """An address in use."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        yield f"127.0.0.1:{other.getsockname()[1]}"
+
+
+FREE = ("--xds-address", "127.0.0.1:0", "--admin-address", "127.0.0.1:0")
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--xds-address", "TAKEN"), "xds.address: can't listen on TAKEN"),
+        (("--admin-address", "TAKEN"), "admin.address: can't listen on TAKEN: .*in use"),
+        (("--admin-address", "203.0.113.1:19000"), "admin.address: can't listen on 203.0.113.1:19000"),
+        (("--admin-address", "no.such.host.invalid:0"), "admin.address: can't listen on no.such.host.invalid:0"),
+        (("--address-file", "/no/such/folder/file"), "--address-file: can't write /no/such/folder/file: No such"),
+    ],
+)
+def test_what_can_not_be_opened_is_one_line(taken: str, tmp_path: Path, flags: tuple[str, ...], words: str) -> None:
+    """In a process of its own, since it sets up logging and handles signals."""
+    given = [each.replace("TAKEN", taken) for each in flags]
+    command = [sys.executable, "-m", "xds_server", "serve", *FREE, *given, "--log-format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    told = [line for line in done.stderr.splitlines() if not line.startswith(("{", "E0", "I0", "W0"))]
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    (line,) = [line for line in told if line.startswith("tidegate: ")]
+    assert re.match(f"tidegate: {words.replace('TAKEN', taken)}", line)
+
+
+def test_the_log_names_every_problem_and_what_is_left_out(tmp_path: Path) -> None:
+    """A second broken file, too, and what does not resolve; each once."""
+    cluster = '"@type": type.googleapis.com/envoy.config.cluster.v3.Cluster\nname: ghost\ntype: EDS\n'
+    eds = "eds_cluster_config: {eds_config: {ads: {}}}\n"
+    (tmp_path / "a.yaml").write_text("a: [")
+    (tmp_path / "b.yaml").write_text("b: [")
+    (tmp_path / "c.yaml").write_text(cluster + eds)
+    command = [sys.executable, "-m", "xds_server", "serve", *FREE, "--log-format", "json", "--files", str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        seen: list[dict[str, object]] = []
+        for line in process.stderr:
+            seen.append(json.loads(line))
+            if {"left_out", "ready", "source"} <= {each["event"] for each in seen}:
+                break
+        process.terminate()
+        seen += [json.loads(line) for line in process.stderr]
+    problems = [each for each in seen if each["event"] == "source_problem"]
+    assert [Path(str(each["path"])).name for each in problems] == ["a.yaml", "b.yaml"]
+    (left_out,) = [each for each in seen if each["event"] == "left_out"]
+    assert (left_out["name"], left_out["reason"], left_out["level"]) == ("ghost", "NoAssignment", "warning")
