@@ -37,6 +37,7 @@ from xds_server.translate.protos import (
     value_field,
 )
 from xds_server.translate.sensitive import is_sensitive, may_hold_secrets
+from xds_server.translate.strict import holds_bytes, is_base64
 
 PARSE_ERRORS = (json_format.ParseError, AttributeError, TypeError, ValueError, KeyError, RecursionError)
 """What `json_format.ParseDict` raises: its own error, and Python's for values of a kind that it does not check."""
@@ -95,11 +96,15 @@ def _message(value: object, descriptor: Descriptor, path: str, *, secret: bool) 
 def _fields(body: Mapping[str, object], descriptor: Descriptor, path: str, *, secret: bool) -> Iterator[Fault]:
     by_key = {each.json_name: each for each in descriptor.fields} | {each.name: each for each in descriptor.fields}
     chosen: dict[str, str] = {}
+    spelt: dict[str, str] = {}
     for key, value in body.items():
         field = by_key.get(key)
         if field is None:
             yield _unknown_field(path, key, descriptor, secret=secret)
-        elif value is not None:  # null is the same as absent
+            continue
+        if (other := spelt.setdefault(field.name, key)) != key:
+            yield Fault(join(path, key), "Conflict", f"{key} and {other} are two spellings of one field: write one")
+        if value is not None:  # null is the same as absent
             here = join(path, key)
             oneof = field.containing_oneof
             if oneof is not None and (other := chosen.setdefault(oneof.name, key)) != key:
@@ -138,7 +143,8 @@ def _item(value: object, field: FieldDescriptor, path: str, *, secret: bool) -> 
         yield from _message(value, field.message_type, path, secret=secret)
         return
     whole = [value] if field.is_repeated else value
-    if value is None or not _fits({field.name: whole}, field.containing_type):
+    is_lax = holds_bytes(field) and isinstance(value, str) and not is_base64(value)
+    if value is None or is_lax or not _fits({field.name: whole}, field.containing_type):
         fault = _wrong(path, expected_item(field), value, field, secret=secret)
         yield replace(fault, message=fault.message + _meant(value, field))
 
@@ -146,7 +152,8 @@ def _item(value: object, field: FieldDescriptor, path: str, *, secret: bool) -> 
 def _leaf(value: object, descriptor: Descriptor, path: str, *, secret: bool) -> Iterator[Fault]:
     if value is None and descriptor.full_name == "google.protobuf.Value":
         return
-    if value is None or not _fits(value, descriptor):
+    is_lax = descriptor.full_name.endswith("BytesValue") and isinstance(value, str) and not is_base64(value)
+    if value is None or is_lax or not _fits(value, descriptor):
         yield _wrong(path, expected_message(descriptor), value, descriptor, secret=secret)
 
 

@@ -7,9 +7,10 @@ from google.protobuf.message import Message
 
 from xds_server.ir.declared import NativeDocument
 from xds_server.ir.problem import Problem, ProblemError
-from xds_server.translate.fault import PARSE_ERRORS, Fault, find_fault, unknown_type
+from xds_server.translate.fault import MERGE_KEY, PARSE_ERRORS, Fault, find_fault, join, unknown_type
 from xds_server.translate.messages import name_field, pack
 from xds_server.translate.protos import class_of, full_name, type_of
+from xds_server.translate.strict import may_be_lax
 from xds_server.wire.resource import Resource
 
 
@@ -22,6 +23,8 @@ def decode(document: NativeDocument) -> Resource:
     fields = dict(document.body)
     type_url = fields.pop("@type", None)
     if not isinstance(type_url, str):
+        if "<<" in fields:
+            raise _error(document, Fault(join("", "<<"), "UnknownField", MERGE_KEY))
         raise _error(document, Fault("@type", "MissingType", "expected the type of the resource, as a string"))
     name = full_name(type_url)
     cls = class_of(name)
@@ -32,6 +35,8 @@ def decode(document: NativeDocument) -> Resource:
         json_format.ParseDict(fields, message)
     except PARSE_ERRORS as error:
         raise _error(document, find_fault(fields, type_of(message)) or _plain(error)) from None
+    if may_be_lax(fields) and (fault := find_fault(fields, type_of(message))) is not None:
+        raise _error(document, fault)
     return pack(message, _name(document, message), (document.origin,))
 
 

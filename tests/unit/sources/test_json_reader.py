@@ -45,9 +45,11 @@ def test_lines_of_listed_resources(items: list[object]) -> None:
         ('{"resources": [1 2]}', 1, 1, 18, "','"),
         ('{"resources": [1,]}', 1, 1, 18, "Expecting value"),
         ("{'a': 1}", 1, 1, 2, "property name"),
-        ('{"a": NaN}', 1, 1, 0, "NaN is no JSON number"),
+        ('{"a": NaN}', 1, 1, 7, "NaN is no JSON number"),
+        ('{"NaN": "x NaN",\n "resources": [1, -Infinity]}', 1, 2, 19, "-Infinity is no JSON number"),
         ('{"a": "\\ud800"}', 1, 1, 1, "surrogate"),
-        ("[" * 100_000, 1, 0, 0, "nested too deeply"),
+        ("[" * 100_000, 1, 1, 201, "nested deeper than 200 levels"),
+        ('{"[": 1,\n"a": ' + "[" * 100_000, 1, 2, 206, "nested deeper than 200 levels"),
         ("\nhello", 1, 2, 1, "Expecting value"),
     ],
 )

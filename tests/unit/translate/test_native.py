@@ -138,6 +138,55 @@ def test_errors_name_field_found_and_expected(fields: dict[str, object], reason:
     assert problem.origin == ORIGIN
 
 
+def test_merge_keys_are_told_where_the_type_would_have_come_from_one() -> None:
+    with pytest.raises(ProblemError, match="merge keys"):
+        decode(NativeDocument("d", {"<<": {"@type": CLUSTER}, "name": "x"}, ORIGIN))
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"connect_timeout": "1s", "connectTimeout": "2s"}, "connectTimeout"),
+        ({"connectTimeout": "2s", "connect_timeout": None}, "connect_timeout"),
+        (
+            {"load_assignment": {"endpoints": [{"lb_endpoints": [], "lbEndpoints": []}]}},
+            "load_assignment.endpoints[0].lbEndpoints",
+        ),
+        (
+            {"transport_socket": {"typed_config": any_of(UPSTREAM_TLS, common_tls_context={}, commonTlsContext={})}},
+            "transport_socket.typed_config.commonTlsContext",
+        ),
+    ],
+)
+def test_a_field_in_both_spellings_is_refused(fields: dict[str, object], path: str) -> None:
+    problem = refused(CLUSTER, name="x", **fields)
+    assert (problem.reason, problem.field) == ("Conflict", path)
+    assert "two spellings of one field" in problem.message
+
+
+def test_keys_of_free_json_may_look_alike() -> None:
+    assert made(CLUSTER, name="x", metadata={"filter_metadata": {"a": {"a_b": 1, "aB": 2}}}).body
+
+
+@pytest.mark.parametrize("value", ["aGk=", "aGk", "a-_b", "a+/b", "", "aGk=\n", "aG\n  k="])
+def test_base64_in_all_its_forms(value: str) -> None:
+    assert made(SECRET, name="s", generic_secret={"secret": {"inline_bytes": value}}).body
+
+
+@pytest.mark.parametrize("value", ["!!!notb64", "aGk€", "a", "aGk=aGk=", "aGk===", "not base64!"])
+def test_what_is_no_base64_is_refused(value: str) -> None:
+    problem = refused(SECRET, name="s", generic_secret={"secret": {"inline_bytes": value}})
+    assert (problem.reason, problem.field) == ("InvalidValue", "generic_secret.secret.inline_bytes")
+    assert problem.message == "expected base64 text, found a string"
+    field = refused(SECRET, name="s", genericSecret={"secret": {"inlineBytes": value}}).field
+    assert field == "genericSecret.secret.inlineBytes"
+    wrapped = any_of("google.protobuf.BytesValue", value=value)
+    assert refused(CLUSTER, name="s", typed_extension_protocol_options={"a": wrapped}).field.endswith("a.value")
+    header = {"header": {"key": "a", "raw_value": value}}
+    told = refused("envoy.config.route.v3.RouteConfiguration", name="r", request_headers_to_add=[header])
+    assert told.field == "request_headers_to_add[0].header.raw_value"
+
+
 def test_unknown_types_are_named() -> None:
     assert refused("envoy.api.v2.Cluster").message.startswith("envoy.api.v2.Cluster is of version 2")
     assert "did you mean 'envoy.config.cluster.v3.Cluster'" in refused("envoy.config.v3.Cluster").message

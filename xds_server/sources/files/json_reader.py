@@ -9,10 +9,13 @@ import json
 import re
 from collections.abc import Iterator
 
-from xds_server.sources.files.document import LISTED, Document, SyntaxFaultError, twice
+from xds_server.sources.files.document import DEEPEST, LISTED, Document, SyntaxFaultError, twice
 from xds_server.sources.files.yaml_reader import read_yaml
 
 _SPACE = re.compile(r"[ \t\n\r]*")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|-?Infinity|NaN|[\[\]{}]', re.DOTALL)
+"""What tells where a value stands that can't be decoded: texts, strange numbers, and what opens and closes."""
+
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -33,9 +36,9 @@ def read_json(text: str) -> Iterator[Document]:
         except _TwiceError as error:
             raise _with_place(text, error) from None
         except _ConstantError as error:
-            raise SyntaxFaultError(str(error), reader.line(), document=number) from None
+            raise reader.fault_at(reader.constant(), str(error), number) from None
         except RecursionError:
-            raise SyntaxFaultError("is nested too deeply", document=number) from None
+            raise reader.fault_at(reader.depth(), f"nested deeper than {DEEPEST} levels", number) from None
 
 
 class _TwiceError(ValueError):
@@ -121,6 +124,25 @@ class _Reader:
         self._line += self._text.count("\n", self._counted, self._position)
         self._counted = self._position
         return self._line
+
+    def constant(self) -> int:
+        """Where the next number stands that JSON does not know."""
+        tokens = _TOKEN.finditer(self._text, self._position)
+        return next((each.start() for each in tokens if each[0][-1] in "yN"), self._position)
+
+    def depth(self) -> int:
+        """Where the text is nested too deeply."""
+        open_ones = 0
+        for each in _TOKEN.finditer(self._text, self._position):
+            open_ones += (each[0] in "[{") - (each[0] in "]}")
+            if open_ones > DEEPEST:
+                return each.start()
+        return self._position
+
+    def fault_at(self, position: int, message: str, document: int) -> SyntaxFaultError:
+        """A fault with its line and column."""
+        line = self._text.count("\n", 0, position) + 1
+        return SyntaxFaultError(message, line, position - self._text.rfind("\n", 0, position), document)
 
     def _fault(self, message: str) -> json.JSONDecodeError:
         return json.JSONDecodeError(message, self._text, self._position)

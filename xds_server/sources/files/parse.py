@@ -89,6 +89,8 @@ def _declared(place: FilePlace, document: Document) -> Iterator[NativeDocument |
         yield from _listed(place, document, value, origin)
     elif "@type" in value:
         yield NativeDocument(place.group, value, _named(origin, value))
+    elif "<<" in value:
+        yield Problem(origin, "UnknownForm", f'{_EXPECTED}; merge keys ("<<") are not part of YAML 1.2')
     else:
         yield Problem(origin, "UnknownForm", f"{_EXPECTED}, found {_keys(value)}")
 
