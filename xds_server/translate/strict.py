@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from xds_server.translate.protos import descriptor_of, known_names
+
+_REMEMBERED = 4096
+"""Keys are given by users, so what is remembered of them is bounded."""
 
 _BYTES_VALUE = "google.protobuf.BytesValue"
 _UPPER = re.compile(r"[A-Z]")
@@ -16,7 +19,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _SPACE = re.compile(r"\s+")
 
 
-def may_be_lax(body: Mapping[str, object]) -> bool:
+def may_be_lax(body: dict[str, object]) -> bool:
     """Whether something in a body looks like one of these faults. It looks at keys only, and so is fast.
 
     What it finds may be right all the same, such as two keys of a Struct.
@@ -26,26 +29,30 @@ def may_be_lax(body: Mapping[str, object]) -> bool:
         value = todo.pop()
         if isinstance(value, list):
             todo += value
-        elif isinstance(value, Mapping):
-            if _is_suspect(value):
-                return True
-            todo += [each for each in value.values() if isinstance(each, list | Mapping)]
+        elif isinstance(value, dict):
+            for key, each in value.items():
+                if _is_watched(key) and _is_suspect(key, each, value):
+                    return True
+                if isinstance(each, dict | list):
+                    todo.append(each)
     return False
 
 
-def _is_suspect(value: Mapping[str, object]) -> bool:
-    names = _names_of_bytes()
-    for key, each in value.items():
-        if not key.islower() and (snake := _snake(key)) != key and snake in value:
-            return True
-        if key in names and not all(is_base64(text) for text in _texts(each)):
-            return True
-    wrapped = value.get("value") if str(value.get("@type", "")).endswith(_BYTES_VALUE) else None
-    return isinstance(wrapped, str) and not is_base64(wrapped)
+@lru_cache(_REMEMBERED)
+def _is_watched(key: str) -> bool:
+    """Whether what stands under a key is to be looked at more closely: few are."""
+    return key in _names_of_bytes() or key == "@type" or _snake(key) != key
 
 
-def _texts(value: object) -> list[str]:
-    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
+def _is_suspect(key: str, each: object, within: Mapping[str, object]) -> bool:
+    if key == "@type":
+        wrapped = within.get("value") if isinstance(each, str) and each.endswith(_BYTES_VALUE) else None
+        return isinstance(wrapped, str) and not is_base64(wrapped)
+    texts = each if isinstance(each, list) else [each]
+    if key in _names_of_bytes() and not all(is_base64(text) for text in texts if isinstance(text, str)):
+        return True
+    snake = _snake(key)
+    return snake != key and snake in within
 
 
 def is_base64(text: str) -> bool:
