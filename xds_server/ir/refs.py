@@ -21,7 +21,32 @@ class Refs:
 
     def __bool__(self) -> bool:
         """True when anything is referred to."""
-        return bool(self.clusters or self.assignments or self.routes or self.secrets)
+        return self is ANYTHING or bool(self.clusters or self.assignments or self.routes or self.secrets)
 
 
 NO_REFS = Refs()
+
+
+class _AnyName(frozenset[str]):
+    """The set of all names: it can be asked, not listed."""
+
+    __slots__ = ()
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+ANYTHING = Refs(_AnyName(), _AnyName(), _AnyName(), _AnyName())
+"""What a content may refer to of which nothing is known."""
+
+
+def merged(*refs: Refs) -> Refs:
+    """All that any of them refers to."""
+    if any(each is ANYTHING for each in refs):
+        return ANYTHING
+    return Refs(
+        frozenset().union(*(each.clusters for each in refs)),
+        frozenset().union(*(each.assignments for each in refs)),
+        frozenset().union(*(each.routes for each in refs)),
+        frozenset().union(*(each.secrets for each in refs)),
+    )

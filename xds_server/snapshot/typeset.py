@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from xds_server.ir.refs import Refs
+from xds_server.ir.refs import Refs, merged
 from xds_server.wire.resource import Resource
 
 _DIGEST_BITS = (1 << 256) - 1
@@ -193,16 +193,6 @@ class Typeset:
 
 
 _NOTHING = Difference((), ())
-
-
-def merged(*refs: Refs) -> Refs:
-    """All that any of them refers to."""
-    return Refs(
-        frozenset().union(*(each.clusters for each in refs)),
-        frozenset().union(*(each.assignments for each in refs)),
-        frozenset().union(*(each.routes for each in refs)),
-        frozenset().union(*(each.secrets for each in refs)),
-    )
 
 
 def empty(type_url: str) -> Typeset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xds_server.snapshot.typeset import merged
+from xds_server.ir.refs import merged
 from xds_server.wire.resource import Held, Resource, identity_digest
 
 
@@ -17,7 +17,10 @@ class Doubtful(Resource):
 
     __slots__ = ("certain", "old")
 
-    def __init__(self, name: str, type_url: str, old: Resource | None, new: Resource | None) -> None:
+    def __init__(
+        self, name: str, type_url: str, old: Resource | None, new: Resource | None, *, is_sure: bool
+    ) -> None:
+        """Be in doubt between two contents; `is_sure` tells that the client had the old one."""
         refs = merged(*(each.refs for each in (old, new) if each is not None))
         super().__init__(name, type_url, old.body if old else b"", refs)
         self.version = f"{old.version if old else ''}?{new.version if new else ''}"
@@ -25,5 +28,6 @@ class Doubtful(Resource):
         known = old.old if isinstance(old, Doubtful) else old
         self.old: Resource | None = None if isinstance(known, Held) else known
         """The old content, if this process knows it."""
-        self.certain: bool = new is not None and old is not None and (not isinstance(old, Doubtful) or old.certain)
+        had_it = is_sure and old is not None and (not isinstance(old, Doubtful) or old.certain)
+        self.certain: bool = had_it and new is not None
         """Whether the client has it in some content."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from xds_server.ir.refs import NO_REFS, Refs
-from xds_server.snapshot.typeset import merged
+from xds_server.ir.refs import NO_REFS, Refs, merged
 from xds_server.stream.state import Replaced, TypeState
 from xds_server.wire.types import CLUSTER, ENDPOINT, ROUTE, SECRET
 

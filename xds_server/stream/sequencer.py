@@ -17,13 +17,13 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from xds_server.ir.refs import Refs
+from xds_server.ir.refs import ANYTHING, Refs
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream.doubt import Doubtful
 from xds_server.stream.goal import Goal
 from xds_server.stream.state import TypeState
-from xds_server.wire.resource import Resource
+from xds_server.wire.resource import Held, Resource
 from xds_server.wire.types import CLUSTER, ENDPOINT, LISTENER, ROUTE, SCOPED_ROUTE, SECRET, key_of
 
 ORDER = (CLUSTER, ENDPOINT, SECRET, LISTENER, SCOPED_ROUTE, ROUTE)
@@ -50,15 +50,24 @@ class Waits:
     removal: float = 15.0
 
 
+MOMENT = 0.3
+"""Seconds that a client which goes on gets to ask for everything that it had: it does so at once."""
+
+
 @dataclass(slots=True)
 class Inheritance:
     """What the client may still act on from before this stream, by type; it was taken over at `since`.
 
-    It counts until the client asks for the type, and not for longer than the waits.
+    It counts until the client asks for the type, and not for longer than the waits. Without typesets nothing is
+    known of a client that claims to go on: then any cluster may be used until it has had a moment to ask.
     """
 
     typesets: Mapping[str, tuple[Typeset, ...]] = field(default_factory=dict)
-    since: float = 0.0
+    since: float = float("-inf")
+
+    def is_unknown(self, now: float) -> bool:
+        """Whether the client goes on with things of which nothing is known, and began to a moment ago."""
+        return not self.typesets and now < self.since + MOMENT
 
 
 class Sequencer:
@@ -85,6 +94,16 @@ class Sequencer:
         withheld = frozenset(name for name, stand_in in changes.items() if stand_in is None and name in source)
         return Goal(source.overlay(changes), withheld, overdue, waits_for)
 
+    def is_too_early(self, snapshot: Snapshot, state: TypeState, now: float) -> bool:
+        """Whether the first answer for clusters should wait a moment, since it takes some away of which nothing is known.
+
+        A client that goes on asks for its listeners in the same breath, and these tell what is still used.
+        """
+        if state.type_url != CLUSTER or state.answered or LISTENER in self._states:
+            return False
+        gone = snapshot.typeset(CLUSTER).since(state.held).removed
+        return self._inheritance.is_unknown(now) and any(isinstance(state.held.get(name), Held) for name in gone)
+
     def _still_used(self, source: Typeset, state: TypeState, now: float) -> dict[str, Resource | None]:
         """What the client has of this type, is no longer declared, and that the client may still use."""
         gone = source.since(state.held).removed
@@ -92,6 +111,8 @@ class Sequencer:
             return {}
         types, refers = _USERS[state.type_url]
         acting_on = [refers(uses) for type_url in types for uses in self._uses(type_url, now)]
+        if state.type_url == CLUSTER and self._inheritance.is_unknown(now) and not self._states.keys() >= set(types):
+            acting_on.append(ANYTHING.clusters)
         used = {name for name in gone if any(name in each for each in acting_on)}
         if state.type_url == CLUSTER:
             _add_members(used, set(gone), state.held)

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from xds_server.ir.refs import merged
 from xds_server.snapshot.snapshot import Snapshot
-from xds_server.snapshot.typeset import Typeset, merged
+from xds_server.snapshot.typeset import Typeset
 from xds_server.stream import delta, sotw
 from xds_server.stream.claims import Lookup, adopt_delta, adopt_sotw
 from xds_server.stream.goal import Goal
 from xds_server.stream.handover import forget_replaced, note_replaced
-from xds_server.stream.sequencer import ORDER, Inheritance, Sequencer, Waits
+from xds_server.stream.sequencer import MOMENT, ORDER, Inheritance, Sequencer, Waits
 from xds_server.stream.state import TypeState
 from xds_server.wire.request import ErrorDetail, Request, SotwRequest
 from xds_server.wire.response import Response
@@ -192,6 +193,8 @@ class Session:
             return False
         if state.frozen is not snapshot:
             state.frozen = None
+        if self._sequencer.is_too_early(snapshot, state, now):
+            return False
         goal = self._sequencer.goal(snapshot, state, now)
         step = self._respond(state, goal)
         _note_waiting(state, goal, now)
@@ -238,9 +241,8 @@ class Session:
 
     def _next_deadline(self, now: float) -> float | None:
         """When the first of the waits runs out, None when nothing waits."""
-        waits, ends = self._waits, []
-        if self._inheritance.typesets:
-            ends += [self._inheritance.since + waits.order, self._inheritance.since + waits.removal]
+        waits, since = self._waits, self._inheritance.since
+        ends = [since + wait for wait in ((waits.order, waits.removal) if self._inheritance.typesets else (MOMENT,))]
         awaited = {state.waits_for for state in self.states.values()}
         for state in self.states.values():
             ends.extend(replaced.since + waits.removal for replaced in state.replaced.values())

@@ -226,12 +226,14 @@ def _named_culprits(message: str, changes: Mapping[str, str | None]) -> frozense
 
 def _refused(pending: Pending, name: str, old: Resource | None, *, alone: bool) -> Resource | None:
     """What a client has of a name whose new content it refused, alone or together with others."""
-    new = pending.after.get(name)
-    if old is not None and name in pending.asked:
-        old = None if new is not None and new.version == old.version else Doubtful(name, old.type_url, old, None)
-    if alone or (old is None and new is None):
+    new, is_sure = pending.after.get(name), name not in pending.asked
+    if alone and (is_sure or old is None):
         return old
-    return Doubtful(name, pending.response.type_url, old, new)
+    if old is None and new is None:
+        return None
+    if alone and new is not None and old is not None and new.version == old.version:
+        return None
+    return Doubtful(name, pending.response.type_url, old, None if alone else new, is_sure=is_sure)
 
 
 def _only(typeset: Typeset, names: frozenset[str]) -> Typeset:

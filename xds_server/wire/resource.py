@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from xds_server.ir.origin import Origin
-from xds_server.ir.refs import NO_REFS, Refs
+from xds_server.ir.refs import ANYTHING, NO_REFS, Refs
 from xds_server.wire.encode import field, text
 
 
@@ -64,12 +64,15 @@ class Resource:
 
 
 class Held(Resource):
-    """What a client says that it holds and this process does not: a name and a version without content."""
+    """What a client says that it holds and this process does not: a name and a version without content.
+
+    Since nothing is known of it, it may refer to anything.
+    """
 
     __slots__ = ()
 
     def __init__(self, name: str, type_url: str, version: str) -> None:
-        super().__init__(name, type_url, b"")
+        super().__init__(name, type_url, b"", ANYTHING)
         self.version = version
         self.digest = identity_digest(name, version)
 
