@@ -112,14 +112,19 @@ def serve(
     raise typer.Exit(serve(config, flags, files or [], address_file))
 
 
-@app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def demo(context: typer.Context) -> None:
-    """Show Tidegate at work with two real Envoys, on this machine."""
-    from xds_server.demo.command import demo
+@app.command()
+def demo(
+    *,
+    once: Annotated[bool, typer.Option("--once", help="Play one round, check it, and end with 0 or 1.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the admin API; 0 is any free one.")] = 0,
+) -> None:
+    """Show Tidegate at work with two real Envoys, on this machine.
 
-    command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    command.command()(demo)
-    command(args=context.args, prog_name="tidegate demo")
+    Requests run all the time while configuration moves.
+    """
+    from xds_server.demo.run import run_demo
+
+    raise typer.Exit(run_demo(once=once, admin_port=port))
 
 
 @app.command()
