@@ -15,6 +15,7 @@ from tests.conformance.client import SLACK, Stream
 from tests.conformance.documents import World, marked
 from tests.conformance.server import Clients, Server, restartable
 from tests.conformance.wire import Variant
+from tests.feature.many import each
 from xds_server.demo.control_plane import Json
 from xds_server.demo.polling import until
 from xds_server.demo.world import assignment
@@ -73,22 +74,23 @@ async def _errors(server: Server, world: World) -> list[Json]:
     return await until(found, within=3 * SLACK, what="an error is told")
 
 
-@pytest.mark.parametrize("what", WRONG)
-async def test_the_error_says_file_document_line_and_field(
-    server: Server, clients: Clients, world: World, what: str
-) -> None:
-    lines, field, words = WRONG[what]
-    replace_file(world.folder / "clusters.yaml", GOOD + lines + "\n")
-    stream = await _good(clients, world)
-    (error,) = await _errors(server, world)
-    assert error["path"].endswith(f"{world.folder.name}/clusters.yaml")
-    assert (error["document"], error["line"]) == (2, 5)
-    assert error["field"] == field
-    assert all(word in error["message"] for word in words), error["message"]
-    assert stream.names_of("cds") == {"good"}
-    replace_file(world.folder / "clusters.yaml", GOOD)
-    await stream.until(lambda: stream.names_of("cds") == {"good", "bad"}, within=2)
-    assert not await server.errors(world)
+async def test_the_error_says_file_document_line_and_field(server: Server, clients: Clients) -> None:
+    async def check(what: str) -> None:
+        lines, field, words = WRONG[what]
+        world = server.world()
+        replace_file(world.folder / "clusters.yaml", GOOD + lines + "\n")
+        stream = await _good(clients, world)
+        (error,) = await _errors(server, world)
+        assert error["path"].endswith(f"{world.folder.name}/clusters.yaml")
+        assert (error["document"], error["line"]) == (2, 5)
+        assert error["field"] == field
+        assert all(word in error["message"] for word in words), error["message"]
+        assert stream.names_of("cds") == {"good"}
+        replace_file(world.folder / "clusters.yaml", GOOD)
+        await stream.until(lambda: stream.names_of("cds") == {"good", "bad"})
+        assert not await server.errors(world)
+
+    await each(WRONG, check)
 
 
 BROKEN: dict[str, bytes] = {
@@ -115,25 +117,26 @@ BROKEN: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("what", BROKEN)
 @pytest.mark.parametrize("ending", ["yaml", "json"])
-async def test_a_broken_file_is_told_and_keeps_its_last_good(
-    server: Server, clients: Clients, world: World, what: str, ending: str
-) -> None:
-    world.write("good", marked("cds", "good", 1))
-    file = world.folder / f"broken.{ending}"
-    resources = {"resources": [marked("cds", "before", 1)]}
-    replace_file(file, json.dumps(resources) if ending == "json" else to_yaml(resources))
-    stream = await _good(clients, world)
-    await stream.holding("cds", {"good": 1, "before": 1})
-    temporary = file.with_suffix(".tmp")
-    temporary.write_bytes(BROKEN[what])
-    temporary.replace(file)
-    error = (await _errors(server, world))[0]
-    assert error["path"].endswith(f"{world.folder.name}/broken.{ending}")
-    assert error["message"]
-    world.write("good", marked("cds", "good", 2))
-    await stream.holding("cds", {"good": 2, "before": 1}, within=2)
+async def test_a_broken_file_is_told_and_keeps_its_last_good(server: Server, clients: Clients, ending: str) -> None:
+    async def check(what: str) -> None:
+        world = server.world()
+        world.write("good", marked("cds", "good", 1))
+        file = world.folder / f"broken.{ending}"
+        resources = {"resources": [marked("cds", "before", 1)]}
+        replace_file(file, json.dumps(resources) if ending == "json" else to_yaml(resources))
+        stream = await _good(clients, world)
+        await stream.holding("cds", {"good": 1, "before": 1})
+        temporary = file.with_suffix(".tmp")
+        temporary.write_bytes(BROKEN[what])
+        temporary.replace(file)
+        error = (await _errors(server, world))[0]
+        assert error["path"].endswith(f"{world.folder.name}/broken.{ending}")
+        assert error["message"]
+        world.write("good", marked("cds", "good", 2))
+        await stream.holding("cds", {"good": 2, "before": 1})
+
+    await each(BROKEN, check)
 
 
 SLIPS: dict[str, str] = {
@@ -151,21 +154,22 @@ SLIPS: dict[str, str] = {
 """What becomes of the document that declares `a`."""
 
 
-@pytest.mark.parametrize("what", SLIPS)
-async def test_a_slip_in_one_document_loses_neither_it_nor_others(
-    server: Server, clients: Clients, world: World, what: str
-) -> None:
-    file = world.folder / "two.yaml"
-    replace_file(file, to_yaml(marked("cds", "a", 1), marked("cds", "good", 1)))
-    stream = await clients.stream(Variant.SOTW, world)
-    stream.ask("cds")
-    await stream.holding("cds", {"a": 1, "good": 1})
-    replace_file(file, SLIPS[what] + "---\n" + to_yaml(marked("cds", "good", 2)))
-    await _errors(server, world)
-    await stream.holding("cds", {"a": 1, "good": 2})
-    replace_file(file, to_yaml(marked("cds", "a", 3), marked("cds", "good", 3)))
-    await stream.holding("cds", {"a": 3, "good": 3})
-    assert not await server.errors(world)
+async def test_a_slip_in_one_document_loses_neither_it_nor_others(server: Server, clients: Clients) -> None:
+    async def check(what: str) -> None:
+        world = server.world()
+        file = world.folder / "two.yaml"
+        replace_file(file, to_yaml(marked("cds", "a", 1), marked("cds", "good", 1)))
+        stream = await clients.stream(Variant.SOTW, world)
+        stream.ask("cds")
+        await stream.holding("cds", {"a": 1, "good": 1})
+        replace_file(file, SLIPS[what] + "---\n" + to_yaml(marked("cds", "good", 2)))
+        await _errors(server, world)
+        await stream.holding("cds", {"a": 1, "good": 2})
+        replace_file(file, to_yaml(marked("cds", "a", 3), marked("cds", "good", 3)))
+        await stream.holding("cds", {"a": 3, "good": 3})
+        assert not await server.errors(world)
+
+    await each(SLIPS, check)
 
 
 async def test_a_slip_in_an_assignment(server: Server, clients: Clients, world: World) -> None:
@@ -196,17 +200,20 @@ ODD: dict[str, tuple[str, str]] = {
 """Values over which decoders have stumbled."""
 
 
-@pytest.mark.parametrize("what", ODD)
-async def test_values_over_which_decoders_stumble(server: Server, clients: Clients, world: World, what: str) -> None:
-    world.write("good", marked("cds", "good", 1))
-    stream = await _good(clients, world)
-    name, text = ODD[what]
-    replace_file(world.folder / name, text)
-    (error,) = await _errors(server, world)
-    assert error["path"].endswith(f"{world.folder.name}/{name}")
-    assert error["line"] == 1 or name.endswith("json")
-    world.write("good", marked("cds", "good", 2))
-    await stream.holding("cds", {"good": 2}, within=2)
+async def test_values_over_which_decoders_stumble(server: Server, clients: Clients) -> None:
+    async def check(what: str) -> None:
+        world = server.world()
+        world.write("good", marked("cds", "good", 1))
+        stream = await _good(clients, world)
+        name, text = ODD[what]
+        replace_file(world.folder / name, text)
+        (error,) = await _errors(server, world)
+        assert error["path"].endswith(f"{world.folder.name}/{name}")
+        assert error["line"] == 1 or name.endswith("json")
+        world.write("good", marked("cds", "good", 2))
+        await stream.holding("cds", {"good": 2})
+
+    await each(ODD, check)
 
 
 async def test_a_cluster_of_5_mb(server: Server, clients: Clients, world: World) -> None:

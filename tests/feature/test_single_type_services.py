@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 from tests.conformance.documents import World, marked
 from tests.conformance.server import Clients, Server
 from tests.conformance.wire import MESSAGES, Variant, delta_request, marks_of, node_of, read, sotw_request
+from tests.feature.many import each
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,48 +44,51 @@ VIRTUAL_HOSTS = Service("vhds", "route.v3.VirtualHostDiscoveryService", "Virtual
 STREAMS = [(Variant.SOTW, "Stream", each) for each in SERVICES]
 STREAMS += [(Variant.DELTA, "Delta", each) for each in (*SERVICES, VIRTUAL_HOSTS)]
 
-streams = pytest.mark.parametrize(
-    ("variant", "kind", "service"), STREAMS, ids=[f"{k}{s.plural}" for _, k, s in STREAMS]
-)
+NAMED = {f"{kind}{service.plural}": (variant, kind, service) for variant, kind, service in STREAMS}
 services = pytest.mark.parametrize("service", SERVICES, ids=[each.key for each in SERVICES])
 
 
-@streams
-async def test_a_stream_of_one_type(
-    clients: Clients, world: World, variant: Variant, kind: str, service: Service
-) -> None:
-    world.write("all", *(marked(key, "a", 1) for key in MESSAGES))
-    stream = await clients.stream(variant, world, method=service.method(kind))
-    stream.ask(service.key, "a")
-    await stream.holding(service.key, {"a": 1})
-    world.write("all", *(marked(key, "a", 2) for key in MESSAGES))
-    await stream.holding(service.key, {"a": 2})
-    assert {response.key for response in stream.received} == {service.key}
+async def test_a_stream_of_one_type(server: Server, clients: Clients) -> None:
+    async def check(name: str) -> None:
+        variant, kind, service = NAMED[name]
+        world = server.world()
+        world.write("all", *(marked(key, "a", 1) for key in MESSAGES))
+        stream = await clients.stream(variant, world, method=service.method(kind))
+        stream.ask(service.key, "a")
+        await stream.holding(service.key, {"a": 1})
+        world.write("all", *(marked(key, "a", 2) for key in MESSAGES))
+        await stream.holding(service.key, {"a": 2})
+        assert {response.key for response in stream.received} == {service.key}
+
+    await each(NAMED, check)
 
 
-@streams
-async def test_another_type_on_a_stream_of_one_type(
-    clients: Clients, world: World, variant: Variant, kind: str, service: Service
-) -> None:
-    stream = await clients.stream(variant, world, method=service.method(kind))
-    stream.ask("eds" if service.key == "cds" else "cds", "a")
-    code, details = await stream.end(within=2)
-    assert code is grpc.StatusCode.INVALID_ARGUMENT
-    assert "type_url" in details
+async def test_another_type_on_a_stream_of_one_type(server: Server, clients: Clients) -> None:
+    async def check(name: str) -> None:
+        variant, kind, service = NAMED[name]
+        stream = await clients.stream(variant, server.world(), method=service.method(kind))
+        stream.ask("eds" if service.key == "cds" else "cds", "a")
+        code, details = await stream.end(within=2)
+        assert code is grpc.StatusCode.INVALID_ARGUMENT
+        assert "type_url" in details
+
+    await each(NAMED, check)
 
 
-@streams
-async def test_no_type_on_a_stream_of_one_type_means_its_own(
-    clients: Clients, world: World, variant: Variant, kind: str, service: Service
-) -> None:
-    world.write("a", marked(service.key, "a", 1))
-    stream = await clients.stream(variant, world, method=service.method(kind))
-    make = sotw_request if variant is Variant.SOTW else delta_request
-    request = make(service.key, ["a"])
-    request.type_url = ""  # type: ignore[attr-defined]
-    stream.names[service.key] = {"a"}
-    stream.send(request)
-    await stream.holding(service.key, {"a": 1})
+async def test_no_type_on_a_stream_of_one_type_means_its_own(server: Server, clients: Clients) -> None:
+    async def check(name: str) -> None:
+        variant, kind, service = NAMED[name]
+        world = server.world()
+        world.write("a", marked(service.key, "a", 1))
+        stream = await clients.stream(variant, world, method=service.method(kind))
+        make = sotw_request if variant is Variant.SOTW else delta_request
+        request = make(service.key, ["a"])
+        request.type_url = ""  # type: ignore[attr-defined]
+        stream.names[service.key] = {"a"}
+        stream.send(request)
+        await stream.holding(service.key, {"a": 1})
+
+    await each(NAMED, check)
 
 
 async def _fetch(channel: grpc.aio.Channel, service: Service, request: Message | bytes) -> dict[str, str | None]:
