@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 from tests.conformance.client import Stream
 from tests.conformance.wire import Received
 
@@ -9,13 +12,13 @@ _KEPT = 8
 
 
 class Light(Stream):
-    """A stream that forgets all but the last responses; `count` and `bytes` tell how much came."""
+    """A stream that forgets all but the last responses; `counts` tells how many of each type came."""
 
-    count = 0
-    bytes = 0
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.counts: Counter[str] = Counter()
 
     def _take(self, response: Received) -> None:
         super()._take(response)
         del self.received[:-_KEPT]
-        self.count += 1
-        self.bytes += response.size
+        self.counts[response.key] += 1

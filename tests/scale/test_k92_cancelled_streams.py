@@ -46,7 +46,7 @@ async def _cycle(channel: grpc.aio.Channel, number: int) -> None:
     async with Light(channel, BOTH[number % 2], node_of(f"n-{number % NODES}")) as stream:
         for key in MAIN:
             stream.ask(key, "a")
-        await stream.until(lambda: stream.count >= wanted)
+        await stream.until(lambda: stream.counts.total() >= wanted)
 
 
 async def _cycles(channels: Sequence[grpc.aio.Channel], count: int) -> None:
