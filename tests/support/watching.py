@@ -44,8 +44,12 @@ async def taken(envoy: Envoy, cluster: str) -> dict[str, int]:
 
 
 async def updates(envoy: Envoy) -> dict[str, int]:
-    """How often each kind of configuration was asked for, taken and refused, by Envoy's count."""
-    return await envoy.stats(CONFIG_STATS)
+    """How often each kind of configuration was asked for, taken and refused, by Envoy's count.
+
+    Without the control plane's own cluster: its counters move with each look-up of its name.
+    """
+    counts = await envoy.stats(CONFIG_STATS)
+    return {name: count for name, count in counts.items() if not name.startswith("cluster.tidegate.")}
 
 
 async def last_updated(envoy: Envoy) -> dict[str, str]:
