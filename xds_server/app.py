@@ -26,6 +26,7 @@ from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.pipeline import Coalesce, Pipeline
 from xds_server.snapshot.snapshot import LeftOut
 from xds_server.sources.base import Source
+from xds_server.sources.files.located import Locating
 from xds_server.sources.registry import make_sources
 from xds_server.status.events import EventBus
 from xds_server.status.gauges import observe_fleet
@@ -79,7 +80,7 @@ def build(settings: Settings) -> App:
     bus = EventBus(time.time)
     tracker = Tracker(groups, bus, time.time)
     coalesce = Coalesce(settings.xds.coalesce.quiet, settings.xds.coalesce.max)
-    pipeline = Pipeline(Assembler(decode, prune_routes), groups, coalesce, metrics, bus.emit)
+    pipeline = Pipeline(Assembler(Locating(decode), prune_routes), groups, coalesce, metrics, bus.emit)
     sources = [(source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings)]
     limits = Limits(
         settings.xds.max_streams,

@@ -74,7 +74,7 @@ def test_a_response_by_its_type_is_the_file_form() -> None:
         ("resources: 3", "InvalidValue", 1, "resources", "expected a list, found a plain value"),
         ("resources:\n- 3", "InvalidValue", 2, "resources[0]", "found a plain value"),
         ("resources:\n- {resource: null}", "InvalidValue", 2, "resources[0].resource", "found null"),
-        ("resources: []\nversion: 1", "UnknownField", 1, "version", "no field 'version'"),
+        ("resources: []\nversion: 1", "UnknownField", 2, "version", "no field 'version'"),
     ],
 )
 def test_other_documents_are_problems(text: str, reason: str, line: int, field: str, words: str) -> None:
@@ -91,7 +91,7 @@ def test_manifests_are_told_by_their_kind() -> None:
     (each,) = found.problems
     assert each.reason == "UnsupportedKind"
     assert "Service" in each.message
-    assert each.origin == Origin("files", "config/a.yaml", 1, 2, "v1", "Service", "shop", "cart")
+    assert each.origin == Origin("files", "config/a.yaml", 1, 3, "v1", "Service", "shop", "cart")
     assert len(found.documents) == 1
     assert not found.broken
 

@@ -11,6 +11,7 @@ from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.sources.files.document import LISTED, Document, SyntaxFaultError, is_name
 from xds_server.sources.files.json_reader import read_json
+from xds_server.sources.files.positions import locate_all
 from xds_server.sources.files.yaml_reader import read_yaml
 
 _ENVELOPE = frozenset(
@@ -73,7 +74,18 @@ def parse(place: FilePlace, data: bytes) -> Unit:
     except SyntaxFaultError as fault:
         column = f"column {fault.column}: " if fault.column else ""
         return broken(place, "InvalidSyntax", column + fault.message, fault.line, fault.document)
-    return Unit(place.key, tuple(documents), tuple(problems))
+    return Unit(place.key, tuple(documents), _located(text, problems))
+
+
+def _located(text: str, problems: list[Problem]) -> tuple[Problem, ...]:
+    """The problems with the lines of their fields; those of documents are told by their lines already."""
+    fields = [(each.origin.document, each.field) for each in problems if each.field]
+    found = iter(locate_all(text, fields) if fields else ())
+    lines = [next(found)[0] if each.field else 0 for each in problems]
+    return tuple(
+        replace(each, origin=replace(each.origin, line=max(line, each.origin.line)))
+        for each, line in zip(problems, lines, strict=True)
+    )
 
 
 def _declared(place: FilePlace, document: Document) -> Iterator[NativeDocument | Problem]:
