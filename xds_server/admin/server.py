@@ -6,6 +6,7 @@ from aiohttp import web
 
 from xds_server.admin.app import create_app
 from xds_server.admin.deps import AdminDeps
+from xds_server.admin.malformed import Runner
 from xds_server.settings import Address
 
 STOP_WITHIN = 2.0
@@ -28,7 +29,7 @@ class AdminServer:
         """
         hosts = (address.host,) if address.is_loopback else None
         app = create_app(self._deps, hosts)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=STOP_WITHIN)
+        self._runner = Runner(app, access_log=None, shutdown_timeout=STOP_WITHIN)
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, address.host, address.port).start()
