@@ -32,6 +32,11 @@ Ask = Callable[[str], Awaitable[tuple[int, str]]]
 _numbers = itertools.count(1)
 
 
+def _fresh(name: str) -> str:
+    """A name that no other test has used, nor another process that tests the same server."""
+    return f"{name}-{os.getpid()}-{next(_numbers)}"
+
+
 class Server:
     """Where the server is, where its files lie, and its admin API. Each test has groups of its own."""
 
@@ -42,7 +47,7 @@ class Server:
 
     def world(self, name: str = "") -> World:
         """The files of a group that no other test uses."""
-        return World(self.files, f"{name or 'g'}-{next(_numbers)}")
+        return World(self.files, _fresh(name or "g"))
 
     @asynccontextmanager
     async def clients(self) -> AsyncIterator[Clients]:
@@ -114,7 +119,7 @@ class Clients:
         **more: Any,
     ) -> Stream:
         """A stream of a node in the group of `world`, or in the default group; `more` goes to `Stream`."""
-        node = node_of(id or f"n-{next(_numbers)}", group=world.group if world else "")
+        node = node_of(id or _fresh("n"), group=world.group if world else "")
         return await self._stack.enter_async_context(Stream(await self.channel(), variant, node, **more))
 
     async def bare(self, variant: Variant, **more: Any) -> Stream:

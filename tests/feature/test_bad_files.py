@@ -45,8 +45,8 @@ WRONG: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "list for a message": ("upstream_bind_config: [1]", "upstream_bind_config", ("expected",)),
     "message for a list": ("health_checks: {}", "health_checks", ("expected",)),
     "deep inside": (
-        "load_assignment: {cluster_name: x, endpoints: [{lb_endpoints: [{endpoint: {adress: {}}}]}]}",
-        "load_assignment.endpoints[0].lb_endpoints[0].endpoint.adress",
+        "load_assignment: {cluster_name: x, endpoints: [{lb_endpoints: [{endpoint: {addrexs: {}}}]}]}",
+        "load_assignment.endpoints[0].lb_endpoints[0].endpoint.addrexs",
         ("address",),
     ),
     "two of one kind": ("type: EDS\ncluster_type: {name: x}", "cluster_type", ()),
@@ -110,7 +110,7 @@ BROKEN: dict[str, bytes] = {
     "a scalar": b"hello\n",
     "a list": b"- a\n- b\n",
     "no type": b"name: a\n",
-    "an unknown type": b'"@type": type.googleapis.com/envoy.config.cluster.v3.Clutser\nname: a\n',
+    "an unknown type": b'"@type": type.googleapis.com/envoy.config.cluster.v3.Clusterx\nname: a\n',
     "a v2 type": b'"@type": type.googleapis.com/envoy.api.v2.Cluster\nname: a\n',
     "a type without a name": b'"@type": type.googleapis.com/envoy.config.core.v3.Node\nid: a\n',
     "no name": b'"@type": type.googleapis.com/envoy.config.cluster.v3.Cluster\n',
@@ -140,7 +140,7 @@ async def test_a_broken_file_is_told_and_keeps_its_last_good(server: Server, cli
 
 
 SLIPS: dict[str, str] = {
-    "in the type": to_yaml({**marked("cds", "a", 2), "@type": "type.googleapis.com/envoy.config.cluster.v3.Clutser"}),
+    "in the type": to_yaml({**marked("cds", "a", 2), "@type": "type.googleapis.com/envoy.config.cluster.v3.Clusterx"}),
     "no type": to_yaml({"name": "a", "alt_stat_name": "mark-2;"}),
     "in a field": to_yaml({**marked("cds", "a", 2), "conect_timeout": "1s"}),
     "another prefix and a slip": to_yaml(
@@ -149,7 +149,7 @@ SLIPS: dict[str, str] = {
     "a slip in the list": to_yaml({"resources": [{**marked("cds", "a", 2), "conect_timeout": "1s"}]}),
     "a slip in a type in the list": to_yaml({"resources": [{**marked("cds", "a", 2), "@type": "x"}]}),
     "no mapping in the list": to_yaml({"resources": ["a"]}),
-    "another key for the list": to_yaml({"resourcs": [marked("cds", "a", 2)]}),
+    "another key for the list": to_yaml({"resourcez": [marked("cds", "a", 2)]}),
 }
 """What becomes of the document that declares `a`."""
 

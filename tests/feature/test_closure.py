@@ -100,7 +100,7 @@ async def test_one_of_a_hundred_in_files_of_their_own(
         "dangling": cluster("bad"),
         "broken": {**marked("cds", "bad"), "connect_timeout": "soon"},
         "unknown field": {**marked("cds", "bad"), "conect_timeout": "1s"},
-        "unknown type": {**marked("cds", "bad"), "@type": "type.googleapis.com/envoy.config.cluster.v3.Clutser"},
+        "unknown type": {**marked("cds", "bad"), "@type": "type.googleapis.com/envoy.config.cluster.v3.Clusterx"},
     }
     for number in range(99):
         world.write(f"good-{number:02}", marked("cds", f"good-{number:02}", 1))
