@@ -105,6 +105,51 @@ def test_another_inode_that_is_old_is_read_at_once() -> None:
     assert Watched().look(1.0, file(2, at=-5.0)).read == ("a",)
 
 
+def test_a_new_file_whose_draft_vanished_as_it_appeared_is_read_at_once() -> None:
+    for draft in (".sub/a.tmp", "sub/.a.yaml.Xy12", "sub/a.yaml.new", "sub/a.yaml~", "sub/.a.yaml.swp"):
+        settle = Settle(QUIET)
+        settle.look(0.0, WALL, {})
+        heard = Heard(frozenset({"sub/a.yaml"}), frozenset({draft}))
+        is_draft = draft.startswith("sub/")
+        read = settle.look(1.0, WALL + 1.0, {"sub/a.yaml": file(at=1.0)}, heard).read
+        assert read == (("sub/a.yaml",) if is_draft else ()), draft
+
+
+def test_what_vanished_elsewhere_or_is_called_otherwise_was_no_draft() -> None:
+    for other in ("sub/b.yaml", "sub/data.yaml", "sub/.data.yaml.tmp", "a.yaml.tmp", "sub/x/.a.yaml.tmp", "sub/a.yaml"):
+        settle = Settle(QUIET)
+        settle.look(0.0, WALL, {})
+        heard = Heard(frozenset({"sub/a.yaml"}), frozenset({other}))
+        assert settle.look(1.0, WALL + 1.0, {"sub/a.yaml": file(at=1.0)}, heard).read == (), other
+
+
+def test_a_new_file_that_is_replaced_again_and_again_is_read() -> None:
+    settle = Settle(QUIET)
+    settle.look(0.0, WALL, {})
+    added = Heard(frozenset("a"))
+    assert settle.look(1.0, WALL + 1.0, {"a": file(1, at=1.0)}, added).read == ()
+    for step in range(2, 9):
+        now = 1.0 + step * 0.3
+        assert settle.look(now, WALL + now, {"a": file(step, at=now)}, added).read == ("a",)
+
+
+def test_a_new_file_that_is_created_anew_waits() -> None:
+    settle = Settle(QUIET)
+    settle.look(0.0, WALL, {})
+    assert settle.look(1.0, WALL + 1.0, {"a": file(1, at=1.0)}, Heard(frozenset("a"))).read == ()
+    again = Heard(frozenset("a"), frozenset("a"))
+    assert settle.look(1.1, WALL + 1.1, {"a": file(2, at=1.1)}, again).read == ()
+
+
+def test_what_is_heard_of_names_that_are_not_there_is_not_kept() -> None:
+    watched = Watched()
+    for number in range(100):
+        names = frozenset({f".draft{number}", f"gone{number}"})
+        watched.look(1.0 + number, file(), Heard(names, names))
+    kept = watched.settle._added | watched.settle._deleted | set(watched.settle._drafts)
+    assert len(kept) <= 2
+
+
 def test_an_empty_file_never_counts_as_whole() -> None:
     watched = Watched()
     assert watched.look(1.0, file(2, at=0.9, touched=1.0, size=0), Heard(frozenset("a"))).read == ()
@@ -206,7 +251,7 @@ class _World:
 
     def rename(self) -> None:
         self.inode += 1
-        self.heard.append(("added", "a"))
+        self.heard += [("deleted", ".a.tmp"), ("added", "a")]
         self.write(self.inode, 7, is_whole=True)
 
     def delete(self) -> None:

@@ -83,6 +83,14 @@ async def test_a_renamed_file_moves_in_one_step(tmp_path: Path) -> None:
         assert sink.calls[1:] == [(("b.yaml",), ("a.yaml",))]
 
 
+async def test_a_new_file_that_is_renamed_into_place_does_not_wait_to_settle(tmp_path: Path) -> None:
+    async with running(tmp_path, settle=60.0) as sink:
+        draft = tmp_path / ".a.yaml.tmp"
+        draft.write_text(cluster("a"))
+        draft.rename(tmp_path / "a.yaml")
+        await sink.shows({"a.yaml": ["a"]})
+
+
 async def test_what_is_the_same_is_not_handed_over_again(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(cluster("a"))
     (tmp_path / "b.yaml").write_text(cluster("b"))

@@ -5,6 +5,7 @@ is not surely whole waits until it has not changed for the time to settle. What 
 
 - its links lead elsewhere than before (a mounted ConfigMap was swapped);
 - its name leads to another inode, though it was never deleted: only a rename does that;
+- a draft of it vanished as it appeared (`.NAME.tmp`, `NAME.new`, an editor's own file): it was renamed, or done with;
 - it is another inode that was touched after its last write: a rename, a copy that set times or rights at its end;
 - it is another inode that has been quiet for long (a directory was moved into place).
 """
@@ -50,6 +51,7 @@ class Settle:
         self._gone: dict[str, float] = {}
         self._added: set[str] = set()
         self._deleted: set[str] = set()
+        self._drafts: list[str] = []
         self._is_first = True
 
     def look(
@@ -65,15 +67,19 @@ class Settle:
         `now` is in seconds of a clock that never goes back, `wall` the same moment in those of the files' times.
         `closed` are files and directories that can't be looked at: what lies there is as it was.
         """
-        if heard is not None:
-            self._added |= heard.added
-            self._deleted |= heard.deleted
+        self._hear(heard or Heard(), files)
         self._before.clear()
         removed = self._removed(now, files, closed)
         read = tuple(key for key, seen in files.items() if self._is_due(key, seen, now, wall))
         self._is_first = False
         starts = [since for _, since in self._waiting.values()] + list(self._gone.values())
         return Step(read, removed, max(0.0, min(starts) + self._quiet - now) if starts else None)
+
+    def _hear(self, heard: Heard, files: Mapping[str, Signature]) -> None:
+        """Keep what was told of files that are there or were read, and which drafts have vanished just now."""
+        self._added = {key for key in self._added | heard.added if key in files or key in self._read}
+        self._deleted = {key for key in self._deleted | heard.deleted if key in files or key in self._read}
+        self._drafts = [key for key in heard.deleted if key not in files and key not in self._read]
 
     def again(self, key: str) -> None:
         """Say that a file which was due could not be read: it is looked at as if it had not been due."""
@@ -87,9 +93,12 @@ class Settle:
             self._forget(key)
             return False
         waiting = self._waiting.get(key)
+        known = old or (waiting[0] if waiting else None)
         if waiting is None or waiting[0] != seen:
             waiting = self._waiting[key] = (seen, now)
-        if now - waiting[1] < self._quiet and not self._is_whole(key, seen, old, wall):
+        if now - waiting[1] < self._quiet and not self._is_whole(key, seen, old, known, wall):
+            if old is None:
+                self._added.discard(key)  # that was its creation; what is heard from now on is news
             return False
         self._forget(key)
         self._read[key] = seen
@@ -97,8 +106,8 @@ class Settle:
             self._before[key] = old
         return True
 
-    def _is_whole(self, key: str, seen: Signature, old: Signature | None, wall: float) -> bool:
-        """Whether a file that is not as it was read is complete all the same."""
+    def _is_whole(self, key: str, seen: Signature, old: Signature | None, known: Signature | None, wall: float) -> bool:
+        """Whether a file that is not as it was read (`old`) is complete all the same; `known` is how it was seen."""
         is_old = wall - seen.mtime_ns / _NS >= self._quiet
         if self._is_first or old is _NEVER:
             return is_old
@@ -109,9 +118,19 @@ class Settle:
                 return False
         if seen.link and (old is None or seen.link != old.link):
             return True
-        is_renamed = old is not None and key in self._added and key not in self._deleted
+        is_another = known is not None and known.identity != seen.identity
+        is_renamed = (is_another and key in self._added and key not in self._deleted) or self._had_draft(key)
         # A write moves both times of an inode, a rename or a copied time only the second.
         return seen.size > 0 and (is_renamed or is_old or seen.ctime_ns > seen.mtime_ns)
+
+    def _had_draft(self, key: str) -> bool:
+        """Whether a file beside it vanished just now whose name is that of a draft of it."""
+        folder, _, name = key.rpartition("/")
+        for draft in self._drafts:
+            beside, _, other = draft.rpartition("/")
+            if beside == folder and other != name and other.lstrip(".#~").startswith(name):
+                return True
+        return False
 
     def _removed(self, now: float, files: Mapping[str, Signature], closed: Collection[str]) -> tuple[str, ...]:
         """The files that are gone for good: renamed, or not created again within the time to settle."""
