@@ -7,16 +7,23 @@ difference between neighbours costs what changed, not what exists.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
+
+from cachetools import LRUCache
 
 from xds_server.ir.refs import Refs, merged
 from xds_server.wire.resource import Resource
 
 _DIGEST_BITS = (1 << 256) - 1
 _LOG_LENGTH = 512
+
+_SHARED_BYTES = 128 * 1024 * 1024
+"""Room for what streams share of one typeset: some whole answers of the largest configurations."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,7 @@ class Typeset:
         self.type_url = type_url
         self.resources = resources
         self.memo: dict[Hashable, Any] = {}
+        self._shared: LRUCache[Hashable, tuple[Any, int]] = LRUCache(_SHARED_BYTES, lambda entry: entry[1])
         self._total = sum(each.digest for each in resources.values()) & _DIGEST_BITS if total is None else total
         self._log = _Log()
         self._number = 0
@@ -116,7 +124,7 @@ class Typeset:
         real = self._real(changes)
         if not real:
             return self
-        key = ("overlay", frozenset((name, None if new is None else new.version) for name, new in real.items()))
+        key = ("overlay", frozenset((name, _identity(new)) for name, new in real.items()))
         variant: Typeset | None = self.memo.get(key)
         if variant is None:
             variant = self._changed(real)
@@ -135,6 +143,18 @@ class Typeset:
             difference = self.memo[key] = self._since(older)
         return difference
 
+    def shared(self, key: Hashable, make: Callable[[], tuple[T, int]]) -> T:
+        """What `make` made for that key, and its size in bytes, as long as there is room for it and no newer typeset.
+
+        Streams that ask for the same share it; of those that all ask for something else not all is kept.
+        """
+        entry: tuple[T, int] | None = self._shared.get(key)
+        if entry is None:
+            entry = make()
+            if entry[1] <= _SHARED_BYTES:
+                self._shared[key] = entry
+        return entry[0]
+
     def nothing(self) -> Typeset:
         """The empty typeset of all who have nothing of this one yet; one for all, so that they share what they get."""
         start: Typeset | None = self.memo.get("nothing")
@@ -149,15 +169,12 @@ class Typeset:
         """
         derived = [value for value in self.memo.values() if isinstance(value, Typeset)]
         self.memo.clear()
+        self._shared.clear()
         for variant in derived:
             variant.retire()
 
     def _real(self, changes: Mapping[str, Resource | None]) -> dict[str, Resource | None]:
-        return {
-            name: new
-            for name, new in changes.items()
-            if (None if new is None else new.version) != self.version_of(name)
-        }
+        return {name: new for name, new in changes.items() if _identity(new) != _identity(self.get(name))}
 
     def _changed(self, changes: Mapping[str, Resource | None]) -> Typeset:
         resources = dict(self.resources)
@@ -193,6 +210,11 @@ class Typeset:
 
 
 _NOTHING = Difference((), ())
+
+
+def _identity(resource: Resource | None) -> tuple[str, type] | None:
+    """What tells contents apart: the version, and whether there is a content at all or only word of one."""
+    return None if resource is None else (resource.version, type(resource))
 
 
 def empty(type_url: str) -> Typeset:

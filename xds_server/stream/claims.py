@@ -38,6 +38,7 @@ def adopt_sotw(
     is_exact = request.version_info not in versions[1:] or request.version_info == versions[0]
     state.answered = everything and base is not None and is_exact
     if base is None:
+        state.guessed = True
         base = known[-2:][0] if known else current.nothing()
     state.start(base)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from xds_server.snapshot.typeset import Typeset
-from xds_server.stream.goal import Goal, Step
+from xds_server.stream.goal import Goal, Step, sized
 from xds_server.stream.state import TypeState
 from xds_server.stream.subscription import WILDCARD, subscription
 from xds_server.wire import response
 from xds_server.wire.request import DeltaRequest
 from xds_server.wire.resource import Held
 from xds_server.wire.types import BY_NAME_ONLY
+
+_MOST_UNANSWERED = 8
+"""So many responses of a type may wait for their answers because their client went on asking."""
 
 
 def subscribe(state: TypeState, request: DeltaRequest, *, first: bool) -> None:
@@ -41,20 +44,17 @@ def subscribe(state: TypeState, request: DeltaRequest, *, first: bool) -> None:
 def respond(state: TypeState, goal: Goal) -> Step | None:
     """The step that brings the client (nearer) to the goal; None while it has to wait.
 
-    Changes of the snapshot wait until the response before is answered. What a request asks for does not: the
-    client waits for it, and the client's own requests bound the unanswered responses that this makes.
+    Changes of the snapshot wait until the response before is answered. What a request asks for does not, as long
+    as few responses are unanswered: the client waits for it.
     """
     typeset = goal.typeset
     again = frozenset(name for name in (state.asked if state.pending else state.resend) if _tellable(goal, name))
     if state.pending:
-        if not again:
+        if not again or len(state.pending) >= _MOST_UNANSWERED:
             return None
         typeset = state.held.overlay({name: typeset.get(name) for name in again})
     key = ("delta", state.held, state.sub, again, goal, state.answered, state.frozen is None)
-    if key not in typeset.memo:
-        typeset.memo[key] = _step(state, goal, typeset, again)
-    step: Step | None = typeset.memo[key]
-    return step
+    return typeset.shared(key, lambda: sized(_step(state, goal, typeset, again)))
 
 
 def _step(state: TypeState, goal: Goal, typeset: Typeset, again: frozenset[str]) -> Step | None:

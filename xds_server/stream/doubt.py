@@ -17,9 +17,7 @@ class Doubtful(Resource):
 
     __slots__ = ("certain", "old")
 
-    def __init__(
-        self, name: str, type_url: str, old: Resource | None, new: Resource | None, *, is_sure: bool
-    ) -> None:
+    def __init__(self, name: str, type_url: str, old: Resource | None, new: Resource | None, *, is_sure: bool) -> None:
         """Be in doubt between two contents; `is_sure` tells that the client had the old one."""
         refs = merged(*(each.refs for each in (old, new) if each is not None))
         super().__init__(name, type_url, old.body if old else b"", refs)

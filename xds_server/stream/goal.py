@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from xds_server.snapshot.typeset import Typeset
 from xds_server.wire.response import Response
 
+_OVERHEAD = 500
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:
@@ -29,3 +31,8 @@ class Step:
 
     response: Response | None
     after: Typeset
+
+
+def sized(step: Step | None) -> tuple[Step | None, int]:
+    """A step and about how many bytes it holds."""
+    return step, _OVERHEAD + (len(step.response.message) + len(step.response.body) if step and step.response else 0)

@@ -45,9 +45,7 @@ def _in_use(states: States, state: TypeState, name: str) -> bool:
     if not state.sub.covers(name):
         return False
     resource = state.acked.get(name)
-    return resource is None or all(
-        _delivered(states, type_url, target) for type_url, target in _targets(resource.refs)
-    )
+    return resource is None or all(_delivered(states, type_url, target) for type_url, target in _targets(resource.refs))
 
 
 def _targets(refs: Refs) -> Iterator[tuple[str, str]]:

@@ -90,7 +90,9 @@ class Sequencer:
             waits_for = key_of(CLUSTER)
             changes.update((each.name, _before(state, each)) for each in blocked)
         for name in state.refused_in(source) | state.refused_in(source.overlay(changes)):
-            changes[name] = _certain(state, state.acked.get(name))
+            accepted = _certain(state, state.acked.get(name))
+            again = accepted is not None and accepted.version == source.version_of(name)
+            changes[name] = None if again else accepted
         withheld = frozenset(name for name, stand_in in changes.items() if stand_in is None and name in source)
         return Goal(source.overlay(changes), withheld, overdue, waits_for)
 

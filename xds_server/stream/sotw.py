@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream.doubt import Doubtful
-from xds_server.stream.goal import Goal, Step
+from xds_server.stream.goal import Goal, Step, sized
 from xds_server.stream.state import TypeState
 from xds_server.stream.subscription import WILDCARD, Subscription, subscription
 from xds_server.wire import response
 from xds_server.wire.request import SotwRequest
-from xds_server.wire.resource import Resource
 from xds_server.wire.response import Response
 from xds_server.wire.types import BY_NAME_ONLY, WHOLE_STATE
 
@@ -43,12 +42,8 @@ def respond(state: TypeState, goal: Goal) -> Step | None:
     """The step that brings the client to the goal; None while it has to wait."""
     if state.pending:
         return None
-    key = ("sotw", state.held, state.sub, state.resend, goal, state.answered, state.frozen is None)
-    memo = goal.typeset.memo
-    if key not in memo:
-        memo[key] = _step(state, goal)
-    step: Step | None = memo[key]
-    return step
+    key = ("sotw", state.held, state.sub, state.resend, goal, state.answered, state.guessed, state.frozen is None)
+    return goal.typeset.shared(key, lambda: sized(_step(state, goal)))
 
 
 def _step(state: TypeState, goal: Goal) -> Step | None:
@@ -58,47 +53,45 @@ def _step(state: TypeState, goal: Goal) -> Step | None:
         # The first answer is due even when empty, since clients wait for it, but not while all of it is held back.
         if goal.withheld and not _covered(goal.typeset, state.sub):
             return None
-    elif not _news(state, goal):
-        if not whole or not _removed(state, goal):
+    elif not _news(state, goal.typeset):
+        if not whole or not _removed(state, goal.typeset):
             return Step(None, goal.typeset)
         if state.frozen is not None:
             return None
-    return Step(_build(state, goal), goal.typeset)
+    typeset = _without_doubts(goal.typeset) if whole else goal.typeset
+    return Step(_build(state, typeset), typeset)
 
 
-def _news(state: TypeState, goal: Goal) -> dict[str, str | None]:
-    difference = goal.typeset.since(state.held)
+def _news(state: TypeState, typeset: Typeset) -> dict[str, str | None]:
+    difference = typeset.since(state.held)
     names = {each.name: each.version for each in difference.changed if state.sub.covers(each.name)}
     for name in state.resend:
-        version = goal.typeset.version_of(name)
+        version = typeset.version_of(name)
         if version is not None:
             names[name] = version
     return dict(sorted(names.items()))
 
 
-def _removed(state: TypeState, goal: Goal) -> list[str]:
-    return state.sub.select(goal.typeset.since(state.held).removed)
+def _removed(state: TypeState, typeset: Typeset) -> list[str]:
+    return state.sub.select(typeset.since(state.held).removed)
 
 
-def _build(state: TypeState, goal: Goal) -> Response:
-    typeset = goal.typeset
-    news = _news(state, goal)
+def _build(state: TypeState, typeset: Typeset) -> Response:
+    news = _news(state, typeset)
     if state.type_url not in WHOLE_STATE:
         sent = [typeset.resources[name] for name in news]
         return response.sotw(state.type_url, typeset.version, sent, news)
-    removed = _removed(state, goal)
     sent = [typeset.resources[name] for name in _covered(typeset, state.sub)]
-    if not state.answered:
+    if state.guessed:
         # Where it is not sure what the client has, all may be new to it.
         news = {resource.name: resource.version for resource in sent}
-    return response.sotw(state.type_url, typeset.version, sent, news | dict.fromkeys(removed))
+    return response.sotw(state.type_url, typeset.version, sent, news | dict.fromkeys(_removed(state, typeset)))
+
+
+def _without_doubts(typeset: Typeset) -> Typeset:
+    """With a response that holds all, what a client may have in one of two contents becomes the old one."""
+    return typeset.overlay({each.name: each.old for each in typeset if isinstance(each, Doubtful)})
 
 
 def _covered(typeset: Typeset, sub: Subscription) -> list[str]:
-    names = typeset.resources.keys() if sub.wildcard else sub.names & typeset.resources.keys()
-    return sorted(name for name in names if not _is_unknown(typeset.resources[name]))
-
-
-def _is_unknown(resource: Resource) -> bool:
-    """Whether the client may have it, but only in a content that it refused."""
-    return isinstance(resource, Doubtful) and resource.old is None
+    return sorted(typeset.resources.keys() if sub.wildcard else sub.names & typeset.resources.keys())

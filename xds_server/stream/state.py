@@ -20,6 +20,9 @@ _NAMES_CULPRITS = re.compile(r"Error adding/updating (cluster|listener)\(s\) |xD
 accepted: Envoy (source/common/upstream/cds_api_helper.cc and source/common/listener_manager/lds_api.cc), and
 gRPC's C-core (src/core/xds/xds_client/xds_client.cc, gRFC A46)."""
 
+_WORD = re.compile(r"(?<=[\s,])[^\s,]+(?=: )")
+"""A word that may be such a NAME; thousands of them are looked up in one pass over the text."""
+
 _REFUSALS_KEPT = 256
 
 Refusal = frozenset[tuple[str, str | None]]
@@ -70,10 +73,11 @@ class TypeState:
     """The state of one type on one stream.
 
     `held` is what the client has once it has accepted all that was sent, `acked` what it has accepted, `confirmed`
-    what it had when it last accepted a whole response, and claims on its next stream; all hold only as far as the subscription reaches. `resend` are names to be sent whatever is held, `asked`
-    those of them that a request waits for. `replaced` is what accepted contents have replaced, by name, as long as
-    that may be in use. `frozen` is the snapshot of the last refusal. `presumed` is the nonce of a response
-    whose answer is no longer waited for.
+    what it had when it last accepted a whole response, and claims on its next stream; all hold only as far as the
+    subscription reaches, and until the first response only by guess where the client claims what nobody knows
+    (`guessed`). `resend` are names to be sent whatever is held, `asked` those of them that a request waits for.
+    `replaced` is what accepted contents have replaced, by name, as long as that may be in use. `frozen` is the
+    snapshot of the last refusal. `presumed` is the nonce of a response whose answer is no longer waited for.
     """
 
     __slots__ = (
@@ -82,6 +86,7 @@ class TypeState:
         "asked",
         "confirmed",
         "frozen",
+        "guessed",
         "held",
         "last_acked",
         "last_nacked",
@@ -108,6 +113,7 @@ class TypeState:
         self.resend: frozenset[str] = frozenset()
         self.asked: frozenset[str] = frozenset()
         self.answered = False
+        self.guessed = False
         self.pending: list[Pending] = []
         self.refusals: list[Refusal] = []
         self.frozen: Snapshot | None = None
@@ -140,11 +146,11 @@ class TypeState:
 
     def sent(self, response: Response, after: Typeset, now: float) -> None:
         """Note that a response went out."""
-        # What a client has is sure only once it has answered on this stream.
-        asked = self.asked if self.answered else frozenset(response.changes)
+        asked = frozenset(response.changes) if self.guessed else self.asked
         self.pending.append(Pending(response, after, now, asked))
         self.held = after
         self.answered = True
+        self.guessed = False
         self.resend = self.resend.difference(response.changes)
         self.asked = frozenset()
         self.serial = response.serial
@@ -221,18 +227,18 @@ class TypeState:
 def _named_culprits(message: str, changes: Mapping[str, str | None]) -> frozenset[str]:
     if not _NAMES_CULPRITS.match(message):
         return frozenset()
-    return frozenset(name for name in changes if re.search(rf"[\s,]{re.escape(name)}: ", message))
+    words = frozenset(_WORD.findall(message))
+    broken = (name for name in changes if " " in name or "," in name)
+    return (words & changes.keys()) | {name for name in broken if re.search(rf"[\s,]{re.escape(name)}: ", message)}
 
 
 def _refused(pending: Pending, name: str, old: Resource | None, *, alone: bool) -> Resource | None:
     """What a client has of a name whose new content it refused, alone or together with others."""
     new, is_sure = pending.after.get(name), name not in pending.asked
-    if alone and (is_sure or old is None):
+    if not is_sure and old is not None and new is not None and old.version == new.version:
+        old = None
+    if (alone and (is_sure or old is None)) or (old is None and new is None):
         return old
-    if old is None and new is None:
-        return None
-    if alone and new is not None and old is not None and new.version == old.version:
-        return None
     return Doubtful(name, pending.response.type_url, old, None if alone else new, is_sure=is_sure)
 
 
