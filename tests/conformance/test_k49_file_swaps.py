@@ -55,12 +55,14 @@ async def test_k49_b_deleted_and_created_again(clients: Clients, world: World) -
     file = world.folder / "world.yaml"
     replace_file(file, _text(0))
     stream = await _stream(clients, world)
+    seen = len(stream.received)
     for number in range(1, 4):
         file.unlink()
         await stream.holding("cds", {}, within=LIMIT)
         file.write_text(_text(number))
         await stream.holding("cds", {"a": number, "b": number}, within=LIMIT)
     await stream.quiet()
+    assert len(stream.received) == seen + 6
 
 
 async def test_k49_c_a_slow_writer(server: Server, clients: Clients, world: World) -> None:
