@@ -32,8 +32,12 @@ def test_many_listeners_are_told_in_turns_and_the_late_ones_hear_of_the_newest_o
     turns: list[Callable[[], None]] = []
     group = Groups(lambda: 0.0, later=turns.append).obtain("g")
     heard: dict[int, list[int]] = {number: [] for number in range(250)}
+
+    def listener(told: list[int]) -> Callable[[Snapshot], None]:
+        return lambda snapshot: told.append(snapshot.seq)
+
     for number, told in heard.items():
-        group.watch(number, lambda snapshot, told=told: told.append(snapshot.seq))
+        group.watch(number, listener(told))
     group.publish(Snapshot("g", 1, 0.0))
     assert sum(map(len, heard.values())) == 100
     group.unwatch(249)

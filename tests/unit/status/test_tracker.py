@@ -46,6 +46,13 @@ def tracker(clock: Clock) -> Tracker:
     return Tracker(Groups(clock), EventBus(clock), clock)
 
 
+def _pass(tracked: Tracker, node: Node) -> weakref.ref[Node]:
+    """Have a stream come and go; a reference that does not keep it."""
+    tracked.joined(node)
+    tracked.left(node)
+    return weakref.ref(node)
+
+
 def test_a_group_is_programmed_when_every_connected_node_has_accepted() -> None:
     tracked = tracker(Clock())
     assert not tracked.counts("g").programmed, "not with no node"
@@ -72,13 +79,7 @@ def test_a_node_that_left_is_shown_for_a_minute_as_not_connected() -> None:
 
 def test_streams_that_ended_leave_one_report_a_node_and_no_stream_behind() -> None:
     tracked = tracker(Clock())
-    streams = []
-    for number in range(100):
-        node = Node(f"n{number % 5}")
-        streams.append(weakref.ref(node))
-        tracked.joined(node)
-        tracked.left(node)
-    del node
+    streams = [_pass(tracked, Node(f"n{number % 5}")) for number in range(100)]
     gc.collect()
     assert not any(stream() for stream in streams)
     assert [each.id for each in tracked.nodes()] == ["n0", "n1", "n2", "n3", "n4"]

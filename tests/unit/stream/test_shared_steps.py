@@ -58,7 +58,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> list[A
 @BOTH
 def test_streams_that_come_and_go_share_one_answer(variant: Variant) -> None:
     clusters = Typeset(CLUSTER, resources(CLUSTER, 100))
-    messages = set()
+    messages: set[bytes] = set()
     for _ in range(50):
         session = Session(variant)
         session.publish(snapshot(1, clusters), 0.0)
