@@ -25,6 +25,9 @@ COMMAND = re.compile(r"^    (?:\$ )?((?:tidegate|curl|envoy|python|make|\.) .*?)
 SERVERS = ("tidegate serve", "envoy -c", "python -m http.server", "tidegate demo")
 """Commands that go on until they are ended."""
 
+ASKS = ("tidegate status", "tidegate nodes", "tidegate diff", "curl")
+"""Commands that need a server."""
+
 RUN_ELSEWHERE = {
     "make .venv": "it made the environment in which this test runs",
     ". .venv/bin/activate": "as above",
@@ -94,7 +97,11 @@ async def shell(tmp_path: Path) -> AsyncIterator[Shell]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
 async def test_the_commands_of(page: Path, shell: Shell) -> None:
-    for command in commands(page):
+    given = commands(page)
+    asks = any(command.startswith(ASKS) for command in given)
+    if asks and not any(command.startswith("tidegate serve") for command in given):
+        await shell.run("tidegate serve --files docs/example")  # a page for who has a server already
+    for command in given:
         await shell.run(command)
 
 
