@@ -32,7 +32,9 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
     """Channel options.
 
     Pings: Envoy and gRPC send keepalive pings at intervals of their own choosing, which gRPC's default treats as
-    an attack (GOAWAY too_many_pings), so any interval is welcome; our own pings notice dead peers.
+    an attack (GOAWAY too_many_pings), so any interval is welcome; our own pings notice dead peers. A ping
+    of gRPC's own (it measures the bandwidth) holds the keepalive ping up while it is on its way, so it has the same
+    timeout: the default, a minute, was what a peer that died in the middle of an exchange took to be noticed.
     Age: gRPC spreads it by a tenth either way, so that clients that came together do not leave together.
     Pending requests: without room for a storm the C core cancels streams that the event loop has not taken up.
     """
@@ -50,6 +52,7 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.keepalive_time_ms", 30_000),
         ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.http2.ping_timeout_ms", 10_000),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.server.max_pending_requests", _STORM),
         ("grpc.server.max_pending_requests_hard_limit", _STORM),
