@@ -21,11 +21,13 @@ def report_types(session: Session, wall: Wall) -> Mapping[str, TypeReport]:
 
 
 def standing_nack(state: TypeState, snapshot: Snapshot | None) -> Nack | None:
-    """The last refusal, as long as what was refused is still what the snapshot has."""
+    """The last refusal, until what was refused is no longer what the snapshot has and the client has accepted since."""
     if state.last_nacked is None or snapshot is None:
         return None
     source = snapshot.typeset(state.type_url)
-    stands = state.frozen is snapshot or bool(state.refused_in(source))
+    at = state.last_nacked.mark.at
+    unproven = bool(state.pending) and (state.last_acked is None or state.last_acked.at < at)
+    stands = unproven or state.frozen is snapshot or bool(state.refused_in(source))
     return state.last_nacked if stands else None
 
 

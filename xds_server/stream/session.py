@@ -6,7 +6,7 @@ of any steady clock), sends what comes back in that order, and calls `tick` once
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,6 +20,7 @@ from xds_server.stream.handover import forget_replaced, note_replaced
 from xds_server.stream.sequencer import MOMENT, ORDER, Inheritance, Sequencer, Waits
 from xds_server.stream.state import TypeState
 from xds_server.wire.request import ErrorDetail, Request, SotwRequest
+from xds_server.wire.resource import Resource
 from xds_server.wire.response import Response
 from xds_server.wire.types import CLUSTER, ENDPOINT, key_of
 
@@ -162,8 +163,9 @@ class Session:
             state.ack(pending, now)
         else:
             state.nack(pending, request.error, snapshot, now)
+        error = request.error.short() if request.error else None
         took = now - pending.sent_at
-        self.answers.append(Answer(state.type_url, response.version, response.nonce, request.error, took))
+        self.answers.append(Answer(state.type_url, response.version, response.nonce, error, took))
 
     def _advance(self, snapshot: Snapshot, now: float) -> list[Response]:
         """Bring every type as far as it may go; what one type settles may free another, hence the loop."""
@@ -206,14 +208,18 @@ class Session:
             return moved
         # A response that this stream may have had before needs a nonce that it has not had.
         response = step.response if step.response.serial > state.serial else step.response.again()
+        told = {name for name, version in response.changes.items() if version is not None}
+        if self.variant is Variant.SOTW and not state.answered:
+            # The version that a client claims does not tell of what it has applied in part.
+            told |= step.after.resources.keys()
         state.sent(response, step.after, now)
         state.timeouts += goal.overdue
         responses.append(response)
         if state.type_url == CLUSTER:
-            self._send_endpoints_again(response, step.after)
+            self._send_endpoints_again([step.after.resources[name] for name in told])
         return True
 
-    def _send_endpoints_again(self, response: Response, clusters: Typeset) -> None:
+    def _send_endpoints_again(self, clusters: Iterable[Resource]) -> None:
         """A cluster that is sent (again) warms anew and waits for its endpoints, changed or not.
 
         xDS spec, "Resource warming"; measured with Envoy 1.40, it waits 15 s when nothing comes.
@@ -221,8 +227,7 @@ class Session:
         endpoints = self.states.get(ENDPOINT)
         if endpoints is None:
             return
-        sent = (clusters.get(name) for name, version in response.changes.items() if version is not None)
-        names = frozenset().union(*(cluster.refs.assignments for cluster in sent if cluster is not None))
+        names = merged(*(cluster.refs for cluster in clusters)).assignments
         endpoints.resend |= frozenset(endpoints.sub.select(names))
 
     def _note_silence(self, now: float) -> None:

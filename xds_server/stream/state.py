@@ -23,6 +23,11 @@ gRPC's C-core (src/core/xds/xds_client/xds_client.cc, gRFC A46)."""
 _WORD = re.compile(r"(?<=[\s,])[^\s,]+(?=: )")
 """A word that may be such a NAME; thousands of them are looked up in one pass over the text."""
 
+_INVALID = "Proto constraint validation failed"
+_INVALID_NAME = re.compile(r'^(?:cluster_)?name: "([^"\\]*)"', re.MULTILINE)
+"""Envoy checks the constraints of a whole response before it applies any of it, and shows the first resource that breaks
+one as text (source/common/protobuf/utility.cc, ProtoExceptionUtil): its name is the one that is not indented."""
+
 _REFUSALS_KEPT = 256
 
 Refusal = frozenset[tuple[str, str | None]]
@@ -181,31 +186,29 @@ class TypeState:
     def nack(self, pending: Pending, error: ErrorDetail, snapshot: Snapshot, now: float) -> None:
         """Note that the client refused a response; `snapshot` is the group's at this moment.
 
-        Some clients name the culprits and apply the others; else all that was new in the response is under
-        suspicion together, and the client may have applied a part of it.
+        Some clients name the culprits and apply the others, or name the one that breaks a constraint and apply
+        nothing, so that the others have to be sent again; else all that was new in the response is under suspicion
+        together, and the client may have applied a part of it.
         """
         response = pending.response
-        named = _named_culprits(error.message, response.changes)
-        culprits = named or frozenset(response.changes)
-        refused: Refusal = frozenset((name, response.changes[name]) for name in culprits)
-        refusals = [frozenset((content,)) for content in refused] if named else [refused]
         position = self.pending.index(pending)
         before = self.pending[position - 1].after if position else self.acked
-        alone = bool(named) or len(culprits) == 1
-        self.acked = before.overlay(
-            {
-                name: _refused(pending, name, before.get(name), alone=alone)
-                if name in culprits
-                else pending.after.get(name)
-                for name in response.changes
-            }
-        )
+        named = _named_culprits(error.message, response.changes)
+        invalid = _invalid_culprit(error.message, response.changes)
+        culprits = named or invalid or _suspects(pending, before)
+        refused: Refusal = frozenset((name, response.changes[name]) for name in culprits)
+        refusals = [frozenset((content,)) for content in refused] if named or invalid else [refused]
+        changes = dict.fromkeys(response.changes) if named else dict.fromkeys(culprits)
+        for name in changes:
+            new, alone = pending.after.get(name), bool(named or invalid) or len(culprits) == 1
+            changes[name] = _refused(pending, name, before.get(name), alone=alone) if name in culprits else new
+        self.acked = before.overlay(changes)
         del self.pending[: position + 1]
         self._replay()
         if refused:
             self.refusals = [*self.refusals, *refusals][-_REFUSALS_KEPT:]
         self.frozen = snapshot
-        self.last_nacked = Nack(Mark(response.version, response.nonce, now), error, refused)
+        self.last_nacked = Nack(Mark(response.version, response.nonce, now), error.short(), refused)
 
     def _replay(self) -> None:
         """Work out anew what the client has after the responses that are still on their way."""
@@ -230,6 +233,18 @@ def _named_culprits(message: str, changes: Mapping[str, str | None]) -> frozense
     words = frozenset(_WORD.findall(message))
     broken = (name for name in changes if " " in name or "," in name)
     return (words & changes.keys()) | {name for name in broken if re.search(rf"[\s,]{re.escape(name)}: ", message)}
+
+
+def _invalid_culprit(message: str, changes: Mapping[str, str | None]) -> frozenset[str]:
+    found = _INVALID_NAME.search(message) if _INVALID in message else None
+    return frozenset(found.groups()) & changes.keys() if found else frozenset()
+
+
+def _suspects(pending: Pending, before: Typeset) -> frozenset[str]:
+    """What may have made a client refuse a response: all but the old contents that came along to end a doubt."""
+    old = ((name, before.get(name)) for name in pending.response.changes)
+    ended = {name for name, had in old if isinstance(had, Doubtful) and had.old is pending.after.get(name)}
+    return frozenset(pending.response.changes.keys() - ended)
 
 
 def _refused(pending: Pending, name: str, old: Resource | None, *, alone: bool) -> Resource | None:

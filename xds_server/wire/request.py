@@ -20,6 +20,7 @@ from xds_server.wire.decode import cut_field
 
 _CACHE_BYTES = 8 * 1024 * 1024
 _ENTRY_OVERHEAD = 512
+_SHOWN = 4000
 
 
 class RequestError(ValueError):
@@ -32,6 +33,12 @@ class ErrorDetail:
 
     code: int
     message: str
+
+    def short(self) -> ErrorDetail:
+        """The same to keep and to show: the client may have written megabytes."""
+        if len(self.message) <= _SHOWN:
+            return self
+        return ErrorDetail(self.code, f"{self.message[:_SHOWN]}… ({len(self.message)} characters)")
 
 
 @dataclass(frozen=True, slots=True)
