@@ -13,6 +13,8 @@ from xds_server.wire.request import RequestError
 GROUP_METADATA = "tidegate.dev/group"
 """The metadata key by which a node names its group."""
 
+_LONGEST_ID = 1024
+
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
@@ -30,7 +32,7 @@ def parse_node(raw: bytes) -> NodeInfo:
     The group is `metadata["tidegate.dev/group"]`, else the node's cluster, else `default`.
 
     Raises:
-        RequestError: the bytes are not a Node, or its id is empty.
+        RequestError: the bytes are not a Node, or its id is empty, too long, or can't be shown.
     """
     node = base_pb2.Node()
     try:
@@ -40,6 +42,9 @@ def parse_node(raw: bytes) -> NodeInfo:
         raise RequestError(msg) from error
     if not node.id:
         msg = "node.id is empty: every client needs an id of its own"
+        raise RequestError(msg)
+    if len(node.id) > _LONGEST_ID or not node.id.isprintable():
+        msg = f"node.id must be printable and have at most {_LONGEST_ID} characters"
         raise RequestError(msg)
     named = node.metadata.fields[GROUP_METADATA].string_value if GROUP_METADATA in node.metadata.fields else ""
     return NodeInfo(node.id, node.cluster, named or node.cluster or "default", _build_of(node))

@@ -1,0 +1,99 @@
+"""Typesets: versions made of content, and differences that are what a comparison from scratch finds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from xds_server.snapshot import typeset as typesets
+from xds_server.snapshot.typeset import Typeset, empty
+from xds_server.wire.resource import Resource
+from xds_server.wire.types import CLUSTER
+
+NAMES = st.sampled_from("abcdef")
+CONTENTS = st.none() | st.sampled_from(["1", "2", "3"])
+CHANGES = st.dictionaries(NAMES, CONTENTS, max_size=4)
+
+
+def made(changes: dict[str, str | None]) -> dict[str, Resource | None]:
+    """Resources of these contents, None for a removal."""
+    return {
+        name: None if content is None else Resource(name, CLUSTER, content.encode())
+        for name, content in changes.items()
+    }
+
+
+def contents(typeset: Typeset) -> dict[str, bytes]:
+    """Name → content."""
+    return {each.name: each.body for each in typeset}
+
+
+def check(newer: Typeset, older: Typeset) -> None:
+    """The difference is the one that a comparison from scratch finds."""
+    new, old = contents(newer), contents(older)
+    difference = newer.since(older)
+    assert {each.name: each.body for each in difference.changed} == {
+        name: body for name, body in new.items() if old.get(name) != body
+    }
+    assert set(difference.removed) == old.keys() - new.keys()
+    assert (newer.version == older.version) == (new == old)
+
+
+@settings(deadline=None)
+@given(st.lists(CHANGES, max_size=12), st.lists(CHANGES, min_size=1, max_size=3))
+def test_differences_are_those_of_a_comparison(
+    history: list[dict[str, str | None]], overlays: list[dict[str, str | None]]
+) -> None:
+    line = [empty(CLUSTER)]
+    for changes in history:
+        line.append(line[-1].evolve(made(changes)))
+    variants = [each.overlay(made(changes)) for each in line[-2:] for changes in overlays]
+    everyone = [*line, *variants]
+    for newer in everyone:
+        for older in everyone:
+            check(newer, older)
+
+
+def test_a_long_history_is_compared_from_scratch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(typesets, "_LOG_LENGTH", 5)
+    line = [empty(CLUSTER)]
+    for number in range(30):
+        line.append(line[-1].evolve(made({"abcdef"[number % 6]: str(number % 4)})))
+    for newer in line:
+        for older in line:
+            check(newer, older)
+
+
+@given(st.permutations(list("abcdef")), st.permutations(list("abcdef")))
+def test_the_version_knows_no_order_and_no_history(one: list[str], other: list[str]) -> None:
+    first, second = empty(CLUSTER), empty(CLUSTER).evolve(made({"gone": "1"}))
+    for left, right in zip(one, other, strict=True):
+        first, second = first.evolve(made({left: "1"})), second.evolve(made({right: "1"}))
+    assert first.version == second.evolve(made({"gone": None})).version
+    assert first.version != first.evolve(made({"a": "2"})).version
+
+
+def test_nothing_new_is_the_same_typeset() -> None:
+    typeset = empty(CLUSTER).evolve(made({"a": "1"}))
+    assert typeset.evolve(made({"a": "1", "b": None})) is typeset
+    assert typeset.overlay(made({"a": "1"})) is typeset
+    assert typeset.overlay(made({"a": "2"})) is typeset.overlay(made({"a": "2"}))
+
+
+def test_a_second_successor_is_a_line_of_its_own() -> None:
+    root = empty(CLUSTER).evolve(made({"a": "1"}))
+    one, other = root.evolve(made({"b": "1"})), root.evolve(made({"c": "1"}))
+    check(one, other)
+    check(other, one)
+    check(other.evolve(made({"b": "1"})), one)
+
+
+def test_retired_typesets_let_go_of_what_was_derived() -> None:
+    typeset = empty(CLUSTER).evolve(made({"a": "1"}))
+    variant = typeset.overlay(made({"b": "1"}))
+    variant.since(typeset)
+    typeset.shared("answer", lambda: ("x", 1))
+    typeset.retire()
+    assert not typeset.memo
+    assert not variant.memo
+    assert typeset.shared("answer", lambda: ("y", 1)) == "y"
