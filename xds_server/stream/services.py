@@ -76,8 +76,11 @@ class DiscoveryServices:
 
     async def _serve(self, variant: Variant, only_type: str | None, context: Context) -> None:
         end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        has_left = False
 
         def fail(error: Exception) -> None:
+            nonlocal has_left
+            has_left = has_left or isinstance(error, grpc.aio.InternalError)
             if not end.done():
                 end.set_exception(error)
 
@@ -92,10 +95,9 @@ class DiscoveryServices:
             has_ended = reader.done() and reader.exception() is None
             reader.cancel()
             await connection.finish(flush=has_ended and not end.done())
-            if end.done():
-                end.result()  # Raises what broke this stream.
-                await context.abort(grpc.StatusCode.UNAVAILABLE, "this server is shutting down")
-            await self._conclude(reader, context)
+            if has_left:
+                raise asyncio.CancelledError  # A write has failed: gRPC could send no status either.
+            await self._conclude(reader, end, context)
         finally:
             self._ends.discard(end)
             if self._stopping and not self._ends:
@@ -103,8 +105,11 @@ class DiscoveryServices:
             connection.close()
             reader.cancel()
 
-    async def _conclude(self, reader: asyncio.Future[None], context: Context) -> None:
-        """Answer a request that can't be served; a client that has simply ended needs no word."""
+    async def _conclude(self, reader: asyncio.Future[None], end: asyncio.Future[None], context: Context) -> None:
+        """Say why the stream ends; a client that has simply ended needs no word."""
+        if end.done():
+            end.result()  # Raises what broke this stream.
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "this server is shutting down")
         try:
             await reader
         except RequestError as error:
