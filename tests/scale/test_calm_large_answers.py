@@ -21,7 +21,7 @@ DEFAULT = 4 * 1024 * 1024
 LIMIT = (("grpc.use_local_subchannel_pool", 1),)
 """The options of a client that has none of its own for the size of messages."""
 
-ASSIGNMENTS = 10_000
+ASSIGNMENTS = 10_500
 ENDPOINTS = [f"192.168.100.{100 + number}:8080" for number in range(10)]
 LARGE = 200
 """Resources of other types, each with `PADDING` bytes."""

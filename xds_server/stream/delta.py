@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream.goal import Goal, Step, sized
+from xds_server.stream.portions import first_portion
 from xds_server.stream.state import TypeState
 from xds_server.stream.subscription import WILDCARD, subscription
 from xds_server.wire import response
@@ -64,9 +67,10 @@ def _step(state: TypeState, goal: Goal, typeset: Typeset, again: frozenset[str])
         return Step(None, typeset)
     if (not changes and goal.withheld) or _only_frozen_removals(state, changes, again):
         return None
-    sent = [typeset.resources[name] for name, version in changes.items() if version is not None]
-    removed = [name for name, version in changes.items() if version is None]
-    return Step(response.delta(state.type_url, goal.typeset.version, sent, removed, changes), typeset)
+    part, after = first_portion(state, typeset, changes, attrgetter("delta_field"))
+    sent = [typeset.resources[name] for name, version in part.items() if version is not None]
+    removed = [name for name, version in part.items() if version is None]
+    return Step(response.delta(state.type_url, goal.typeset.version, sent, removed, part), after)
 
 
 def _tellable(goal: Goal, name: str) -> bool:

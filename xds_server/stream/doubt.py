@@ -15,7 +15,7 @@ class Doubtful(Resource):
     of no real content, it refers to what either content refers to, and its bytes are those of the old one.
     """
 
-    __slots__ = ("certain", "old")
+    __slots__ = ("certain", "is_sure", "old")
 
     def __init__(self, name: str, type_url: str, old: Resource | None, new: Resource | None, *, is_sure: bool) -> None:
         """Be in doubt between two contents; `is_sure` tells that the client had the old one."""
@@ -26,6 +26,7 @@ class Doubtful(Resource):
         known = old.old if isinstance(old, Doubtful) else old
         self.old: Resource | None = None if isinstance(known, Held) else known
         """The old content, if this process knows it."""
-        had_it = is_sure and old is not None and (not isinstance(old, Doubtful) or old.certain)
-        self.certain: bool = had_it and new is not None
+        self.is_sure: bool = is_sure and (not isinstance(old, Doubtful) or old.is_sure)
+        had_it = old is not None and (not isinstance(old, Doubtful) or old.certain)
+        self.certain: bool = self.is_sure and had_it and new is not None
         """Whether the client has it in some content."""

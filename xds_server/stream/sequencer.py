@@ -14,7 +14,7 @@ Rules: xDS spec, "Eventual consistency considerations"; the waits and their boun
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xds_server.ir.refs import ANYTHING, Refs
@@ -88,7 +88,7 @@ class Sequencer:
         blocked, overdue = self._blocked(snapshot, source, state, now)
         if blocked:
             waits_for = key_of(CLUSTER)
-            changes.update((each.name, _before(state, each)) for each in blocked)
+            changes.update(blocked)
         for name in state.refused_in(source) | state.refused_in(source.overlay(changes)):
             accepted = _certain(state, state.acked.get(name))
             again = accepted is not None and accepted.version == source.version_of(name)
@@ -140,8 +140,10 @@ class Sequencer:
                 return key_of(type_url)
         return None
 
-    def _blocked(self, snapshot: Snapshot, source: Typeset, state: TypeState, now: float) -> tuple[list[Resource], int]:
-        """The contents that use clusters for which the client has not answered, and how many waited too long.
+    def _blocked(
+        self, snapshot: Snapshot, source: Typeset, state: TypeState, now: float
+    ) -> tuple[dict[str, Resource | None], int]:
+        """What stands in for contents that use clusters not answered for yet, and how many waited too long.
 
         Clients that ask for clusters by name (gRPC) learn the names from the route, so nothing waits for them.
         A wait that has run out lets through what uses clusters that were sent, but never a dangling reference
@@ -149,16 +151,17 @@ class Sequencer:
         """
         possible = self._possible_clusters(now) if state.type_url in _GATED else ()
         if not possible:
-            return [], 0
-        declared, blocked, overdue = snapshot.typeset(CLUSTER), [], 0
+            return {}, 0
+        declared, overdue = snapshot.typeset(CLUSTER), 0
+        blocked: dict[str, Resource | None] = {}
         asked = [source.resources[name] for name in state.resend if name in source]
         for each in {each.name: each for each in (*source.since(state.held).changed, *asked)}.values():
             clusters = [name for name in _clusters_of(each, snapshot) if name in declared]
-            missing = [name for name in clusters if not all(_is_there(name, typeset) for typeset in possible)]
+            missing = [name for name in clusters if not _is_there(name, possible)]
             if missing and all(self._is_overdue(name, now) for name in missing):
                 overdue += 1
             elif missing:
-                blocked.append(each)
+                blocked[each.name] = _before(state, each, possible)
         return blocked, overdue
 
     def _possible_clusters(self, now: float) -> tuple[Typeset, ...]:
@@ -179,15 +182,21 @@ class Sequencer:
         return bool(sent) and now >= sent[-1].sent_at + self._waits.order
 
 
-def _is_there(name: str, typeset: Typeset) -> bool:
-    resource = typeset.get(name)
-    return resource is not None and (not isinstance(resource, Doubtful) or resource.certain)
+def _is_there(name: str, possible: Iterable[Typeset]) -> bool:
+    """Whether the client has a cluster, whichever of these sets it has."""
+    return all(
+        resource is not None and (not isinstance(resource, Doubtful) or resource.certain)
+        for resource in (typeset.get(name) for typeset in possible)
+    )
 
 
-def _before(state: TypeState, content: Resource) -> Resource | None:
-    """What stands in for a content that must wait; nothing if the client has to be told even what it may have."""
+def _before(state: TypeState, content: Resource, possible: Sequence[Typeset]) -> Resource | None:
+    """What stands in for a content that must wait; nothing if what is held is no better and would be sent."""
     held = _certain(state, state.held.get(content.name))
-    return None if held is None or held.version == content.version else held
+    if held is None or held.version == content.version:
+        return None
+    is_sent = content.name in state.resend
+    return None if is_sent and not all(_is_there(name, possible) for name in held.refs.clusters) else held
 
 
 def _certain(state: TypeState, held: Resource | None) -> Resource | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream.doubt import Doubtful
 from xds_server.stream.goal import Goal, Step, sized
+from xds_server.stream.portions import first_portion
 from xds_server.stream.state import TypeState
 from xds_server.stream.subscription import WILDCARD, Subscription, subscription
 from xds_server.wire import response
@@ -58,8 +61,12 @@ def _step(state: TypeState, goal: Goal) -> Step | None:
             return Step(None, goal.typeset)
         if state.frozen is not None:
             return None
-    typeset = _without_doubts(goal.typeset) if whole else goal.typeset
-    return Step(_build(state, typeset), typeset)
+    if whole:
+        typeset = _without_doubts(goal.typeset)
+        return Step(_build_whole(state, typeset), typeset)
+    news, after = first_portion(state, goal.typeset, _news(state, goal.typeset), attrgetter("sotw_field"))
+    sent = [goal.typeset.resources[name] for name in news]
+    return Step(response.sotw(state.type_url, goal.typeset.version, sent, news), after)
 
 
 def _news(state: TypeState, typeset: Typeset) -> dict[str, str | None]:
@@ -76,11 +83,8 @@ def _removed(state: TypeState, typeset: Typeset) -> list[str]:
     return state.sub.select(typeset.since(state.held).removed)
 
 
-def _build(state: TypeState, typeset: Typeset) -> Response:
+def _build_whole(state: TypeState, typeset: Typeset) -> Response:
     news = _news(state, typeset)
-    if state.type_url not in WHOLE_STATE:
-        sent = [typeset.resources[name] for name in news]
-        return response.sotw(state.type_url, typeset.version, sent, news)
     sent = [typeset.resources[name] for name in _covered(typeset, state.sub)]
     if state.guessed:
         # Where it is not sure what the client has, all may be new to it.

@@ -241,9 +241,10 @@ def _invalid_culprit(message: str, changes: Mapping[str, str | None]) -> frozens
 
 
 def _suspects(pending: Pending, before: Typeset) -> frozenset[str]:
-    """What may have made a client refuse a response: all but the old contents that came along to end a doubt."""
+    """What may have made a client refuse a response: all but what came along to end a doubt, and was accepted once."""
     old = ((name, before.get(name)) for name in pending.response.changes)
-    ended = {name for name, had in old if isinstance(had, Doubtful) and had.old is pending.after.get(name)}
+    doubts = ((name, had) for name, had in old if isinstance(had, Doubtful) and (had.is_sure or had.old is None))
+    ended = {name for name, had in doubts if had.old is pending.after.get(name)}
     return frozenset(pending.response.changes.keys() - ended)
 
 
