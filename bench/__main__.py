@@ -52,12 +52,13 @@ def _measure(args: argparse.Namespace) -> Results:
 
 def _shown(measured: Results) -> str:
     """All tables that there is something for."""
-    verdicts = judge(measured.shapes)
+    verdicts = judge(measured.shapes, measured.kept)
     found = [
         f"Machine: {measured.machine}",
         table.comparison(measured.shapes) if measured.shapes else "",
         table.verdicts(verdicts) if verdicts else "",
         table.costs(measured.flat) if measured.flat else "",
+        table.keeps(measured.kept) if measured.kept else "",
         table.holds(measured.probe) if measured.probe else "",
         table.churns(measured.churn) if measured.churn else "",
     ]

@@ -38,11 +38,12 @@ def sections(results: Results) -> dict[str, str]:
     go, growth, naive = (_those_of(results, shapes) for shapes in (AGAINST_GO, GROWTH, AGAINST_NAIVE))
     return {
         "when": _when(results),
-        "targets": table.verdicts(judge(go)) if go else "",
+        "targets": table.verdicts(judge(go, results.kept)) if go else "",
         "go": table.comparison(go) if go else "",
         "growth": table.comparison(growth) if growth else "",
         "naive": table.comparison(naive) if naive else "",
         "flat": table.costs(results.flat) if results.flat else "",
+        "kept": table.keeps(results.kept) if results.kept else "",
         "model": _model(results),
         "probe": table.holds(results.probe) if results.probe else "",
         "churn": table.churns(results.churn) if results.churn else "",

@@ -10,6 +10,7 @@ import msgspec
 
 from bench.churn import Churned
 from bench.flat import Cost
+from bench.kept import Kept
 from bench.probe import Hold
 from bench.trial import Figure, Trial
 
@@ -63,6 +64,7 @@ class Results(msgspec.Struct):
     machine: str = ""
     shapes: dict[str, Measured] = msgspec.field(default_factory=dict)
     flat: list[Cost] = msgspec.field(default_factory=list)
+    kept: list[Kept] = msgspec.field(default_factory=list)
     probe: list[Hold] = msgspec.field(default_factory=list)
     churn: list[Churned] = msgspec.field(default_factory=list)
     days: dict[str, str] = msgspec.field(default_factory=dict)
@@ -71,8 +73,8 @@ class Results(msgspec.Struct):
         """Take over what was measured anew; what was not stays."""
         self.machine = newer.machine or self.machine
         self.shapes.update(newer.shapes)
-        self.flat, self.probe = newer.flat or self.flat, newer.probe or self.probe
-        self.churn = newer.churn or self.churn
+        self.flat, self.kept = newer.flat or self.flat, newer.kept or self.kept
+        self.probe, self.churn = newer.probe or self.probe, newer.churn or self.churn
         self.days.update(newer.days)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bench.churn import Churned
 from bench.flat import Cost
+from bench.kept import Kept
 from bench.probe import Hold
 from bench.results import Measured, Summary
 from bench.targets import Verdict
@@ -40,6 +41,22 @@ def costs(found: Iterable[Cost]) -> str:
         times = [_short(each.derive_us), _short(each.tell_us), _short(each.ack_us)]
         counts = [work.decoded, work.decisions, work.responses, work.built_bytes, work.calls]
         rows.append([each.mode, f"{each.clusters:,}", *times, *(f"{count:,}" for count in counts)])
+    return markdown(head, rows)
+
+
+def keeps(found: Iterable[Kept]) -> str:
+    """What is kept of a stream, the transport left out."""
+    head = ["variant", "clusters", "bytes a stream", "with Envoy's Node in each request", "more"]
+    rows = [
+        [
+            each.mode,
+            f"{each.clusters:,}",
+            _short(each.plain),
+            _short(each.node_always),
+            _short(each.node_always - each.plain),
+        ]
+        for each in found
+    ]
     return markdown(head, rows)
 
 

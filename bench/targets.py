@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from bench.kept import Kept
 from bench.results import Measured
 from bench.trial import Figure
 
-_NODE_KEPT_KIB = 1.0
+_NODE_KEPT = 1024
 
 Shapes = Mapping[str, Measured]
 
@@ -42,9 +43,9 @@ _LIMITS = tuple(
 )
 
 
-def judge(shapes: Shapes) -> list[Verdict]:
-    """The verdicts on all targets whose shapes were measured with the Go peer."""
-    return [*_judge_limits(shapes), *_judge_lost(shapes), *_judge_node(shapes)]
+def judge(shapes: Shapes, kept: Iterable[Kept] = ()) -> list[Verdict]:
+    """The verdicts on all targets whose shapes were measured with the Go peer, and on what is kept."""
+    return [*_judge_limits(shapes), *_judge_lost(shapes), *_judge_node(kept)]
 
 
 def _judge_limits(shapes: Shapes) -> Iterator[Verdict]:
@@ -63,15 +64,9 @@ def _judge_lost(shapes: Shapes) -> Iterator[Verdict]:
             yield Verdict(f"{key}: no stream lost", f"{ours.high:.0f} at most in a round", ours.high == 0)
 
 
-def _judge_node(shapes: Shapes) -> Iterator[Verdict]:
-    """What a stream costs more in memory when Envoy's whole Node comes with every request."""
-    for mode in ("delta", "sotw"):
-        plain, node = shapes.get(f"100-{mode}"), shapes.get(f"node-{mode}")
-        without = plain.summary("tidegate", Figure.MEMORY) if plain else None
-        with_node = node.summary("tidegate", Figure.MEMORY) if node else None
-        if without and with_node:
-            more = with_node.median - without.median
-            target = (
-                f"node-{mode}: at most {_NODE_KEPT_KIB:g} KiB more memory a stream for Envoy's Node in each request"
-            )
-            yield Verdict(target, f"{more:.1f} KiB", more <= _NODE_KEPT_KIB)
+def _judge_node(kept: Iterable[Kept]) -> Iterator[Verdict]:
+    """What is kept more of a stream when Envoy's whole Node comes with every request; gRPC's buffers left out."""
+    more = max((each.node_always - each.plain for each in kept), default=None)
+    if more is not None:
+        target = f"Envoy's Node in every request: at most {_NODE_KEPT:,} bytes kept of it a stream"
+        yield Verdict(target, f"{more:.0f} bytes", more <= _NODE_KEPT)
