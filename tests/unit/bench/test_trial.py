@@ -6,7 +6,7 @@ import pytest
 
 from bench import churn
 from bench.contenders import NAIVE, PYTHON_GENERATOR, TIDEGATE, Contender
-from bench.machine import Cores, choose_cores, raise_file_limit
+from bench.machine import Cores
 from bench.shapes import Shape
 from bench.trial import Bench, Figure
 
@@ -28,15 +28,3 @@ def test_churn_reaches_every_stream() -> None:
     assert 0 < found.snapshots <= found.changes + 1
     assert found.lost == 0
     assert found.delivery.max_ms > 0
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("mode", ["delta", "sotw"])
-def test_ten_minutes_of_churn_leave_memory_flat(mode: str) -> None:
-    raise_file_limit()
-    bench = Bench(PYTHON_GENERATOR, choose_cores(), patience=0.0)
-    found = churn.measure(bench, churn.Load(mode, streams=1000, rate=100, seconds=600.0))
-    assert found.lost == 0
-    assert found.changes >= 59_000
-    assert found.growth_mib < 8
