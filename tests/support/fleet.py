@@ -16,7 +16,7 @@ from xds_server.demo.envoys import Envoy
 
 log = logging.getLogger(__name__)
 
-SLACK = float(os.environ.get("TIDEGATE_TEST_SLACK", "1"))
+SLACK = float(os.environ.get("TIDEGATE_TEST_SLACK", "3"))
 """Limits of time are multiplied by this; they are meant for a quiet machine."""
 
 

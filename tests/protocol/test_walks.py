@@ -1,0 +1,69 @@
+"""Random walks through the protocol core: every client arrives, and no rule is broken on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from tests.protocol.fleet import Fleet
+from tests.protocol.model import Client
+from tests.protocol.walker import KINDS, WalkError, run
+from xds_server.stream.sequencer import Sequencer
+from xds_server.stream.session import Session, Variant
+from xds_server.stream.state import TypeState
+
+SEEDS = [str(number) for number in range(10)]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_tenth_of_a_hundred_thousand_steps(seed: str) -> None:
+    run(10_000, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_tenth_of_a_million_steps(seed: str) -> None:
+    run(100_000, f"soak-{seed}")
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True)
+@given(st.randoms(use_true_random=False), st.sampled_from(KINDS), st.integers(1, 60))
+def test_short_walks_that_hypothesis_can_shrink(random: Random, kind: tuple[type[Client], Variant], steps: int) -> None:
+    fleet = Fleet(random, [kind], prompt=True, ordered=True, bad=0.1)
+    for _ in range(steps):
+        fleet.step()
+    fleet.drain()
+
+
+def _nothing_blocked(*_: object) -> tuple[list[object], int]:
+    return [], 0
+
+
+def _nothing_kept(*_: object) -> dict[str, object]:
+    return {}
+
+
+def _no_endpoints_again(*_: object) -> None:
+    return None
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "broken"),
+    [
+        (Sequencer, "_blocked", _nothing_blocked),
+        (Sequencer, "_still_used", _nothing_kept),
+        (Session, "_send_endpoints_again", _no_endpoints_again),
+        (TypeState, "refused_in", _nothing_kept),
+    ],
+    ids=["no waiting for additions", "no waiting for removals", "endpoints not sent again", "refusals forgotten"],
+)
+def test_the_walker_finds_a_broken_core(
+    owner: type, name: str, broken: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner, name, broken)
+    with pytest.raises(WalkError):
+        run(20_000, "0")
