@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.sources.recording import cluster
 from xds_server.sources.files import content
 from xds_server.sources.files.content import ChangedError, UnreadableError, read
 from xds_server.sources.files.reader import Reader, load
@@ -74,7 +75,7 @@ def test_reading_refuses_what_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     (unit,) = load(tmp_path)
     assert unit.broken
-    assert unit.problems[0].reason == "NotAFile"
+    assert unit.problems[0].message == "can't be read: it is no regular file"
 
 
 def test_reading_refuses_what_is_too_big(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,3 +142,33 @@ def test_load_of_a_thousand_files(tmp_path: Path) -> None:
     units = load(tmp_path)
     assert len(units) == 1000
     assert [unit.key for unit in units] == sorted(unit.key for unit in units)
+
+
+def test_what_is_no_file_is_told_and_never_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "zero.yaml").symlink_to("/dev/zero")
+    (tmp_path / "good.yaml").write_text("")
+    found = scan(str(tmp_path))
+    assert set(found.files) == {"good.yaml"}
+    assert found.unreadable == dict.fromkeys(["pipe.yaml", "zero.yaml"], "it is no regular file")
+
+
+def test_names_that_are_not_utf8_are_told_and_left_alone(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path)
+    (tmp_path / "good.yaml").write_text("")
+    Path(os.fsdecode(folder + b"/\xff.yaml")).touch()
+    Path(os.fsdecode(folder + b"/group=\xff")).mkdir()
+    found = scan(str(tmp_path))
+    assert set(found.files) == {"good.yaml"}
+    assert set(found.unreadable) == {"\\xff.yaml", "group=\\xff"}
+    assert all(key.isprintable() for key in found.unreadable)
+
+
+def test_load_ends_whatever_lies_in_the_directory(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "kernel.yaml").symlink_to("/proc/kmsg")
+    (tmp_path / "good.yaml").write_text(cluster("a"))
+    units = {unit.key: unit for unit in load(tmp_path)}
+    assert len(units["good.yaml"].documents) == 1
+    assert units["pipe.yaml"].problems
+    assert units["kernel.yaml"].problems

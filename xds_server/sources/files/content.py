@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from stat import S_ISREG
 
-from xds_server.sources.files.scan import Signature
+from xds_server.sources.files.scan import NOT_A_FILE, Signature
 
 BIGGEST = 64 * 1024 * 1024
 """Bytes of a file that are read at most."""
@@ -50,11 +50,13 @@ def read(path: str, seen: Signature) -> bytes:
 def _read(descriptor: int, seen: Signature) -> bytes:
     status = os.fstat(descriptor)
     if not S_ISREG(status.st_mode):
-        raise UnreadableError("NotAFile", "is no regular file")
+        raise UnreadableError("NotAFile", NOT_A_FILE)
     if status.st_size > BIGGEST:
         raise UnreadableError("TooBig", f"has {status.st_size} bytes, more than the {BIGGEST} that are read")
     with os.fdopen(os.dup(descriptor), "rb") as file:
-        data = file.read(BIGGEST + 1)
+        data: bytes | None = file.read(BIGGEST + 1)
+    if data is None:  # It calls itself a regular file, and has nothing to read yet: one of the kernel's own.
+        raise UnreadableError("NotAFile", NOT_A_FILE)
     for each in (status, os.fstat(descriptor)):
         state = (each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns)
         if state != (seen.device, seen.inode, len(data), seen.mtime_ns):

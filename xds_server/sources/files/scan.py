@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from stat import S_ISDIR
+from stat import S_ISDIR, S_ISREG
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _GROUP_PREFIX = "group="
 DEFAULT_GROUP = "default"
+NOT_A_FILE = "it is no regular file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,11 @@ def group_of(key: str) -> str:
 
 def _directory(path: str, prefix: str, found: Scan, ancestors: tuple[tuple[int, int], ...], *, is_linked: bool) -> None:
     for entry in _entries(path):
-        key = prefix + entry.name
+        key = prefix + os.fsencode(entry.name).decode("utf-8", "backslashreplace")
+        if key != prefix + entry.name:
+            # It could be neither shown nor put into an answer.
+            found.unreadable[key] = "its name is not UTF-8"
+            continue
         try:
             status = entry.stat()
             linked = is_linked or entry.is_symlink()
@@ -119,7 +124,11 @@ def _directory(path: str, prefix: str, found: Scan, ancestors: tuple[tuple[int, 
                 identity = (status.st_dev, status.st_ino)
                 if identity not in ancestors:  # a link back up would go round for ever
                     _directory(entry.path, f"{key}/", found, (*ancestors, identity), is_linked=linked)
-            elif is_watched(entry.name):
+            elif not is_watched(entry.name):
+                continue
+            elif not S_ISREG(status.st_mode):
+                found.unreadable[key] = NOT_A_FILE
+            else:
                 found.files[key] = _signature(status, entry.path, is_linked=linked)
         except FileNotFoundError:
             continue
