@@ -11,7 +11,7 @@ from statistics import median
 
 import msgspec
 
-from bench.machine import wait_calm
+from bench.machine import Neighbours, wait_calm
 from bench.processes import cpu_seconds, free_port, resident_mib, running
 from bench.report import Report, percentiles
 from bench.trial import Bench
@@ -85,7 +85,7 @@ def measure(bench: Bench, load: Load) -> Churned:
     xds, http = free_port(), free_port()
     addresses = ["--listen", f"127.0.0.1:{xds}", "--http", f"127.0.0.1:{http}"]
     argv = [sys.executable, "-m", "bench.churn_server", "--clusters", str(load.clusters), *addresses]
-    calm = wait_calm(bench.patience)
+    calm, neighbours = wait_calm(bench.patience), Neighbours()
     with running(argv, http, bench.cores.server) as pid:
         reports: list[Report] = []
         watch = f"{load.seconds + load.margin:.0f}s"
@@ -95,7 +95,7 @@ def measure(bench: Bench, load: Load) -> Churned:
         thread.start()
         samples = _run(f"http://127.0.0.1:{http}", pid, load)
         thread.join()
-    return _summarize(load, samples, reports[0], calm=calm)
+    return _summarize(load, samples, reports[0], calm=calm and neighbours.are_calm())
 
 
 class _Stats(msgspec.Struct):

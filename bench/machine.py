@@ -62,6 +62,23 @@ def wait_calm(limit: float) -> bool:
     return True
 
 
+class Neighbours:
+    """Looks at what others do on the machine from its making on: all that is busy but this process and its children."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._before = self._others()
+
+    def are_calm(self) -> bool:
+        """Whether they kept fewer than `CALM` cores busy, on average. Children count once they have ended."""
+        took = max(time.monotonic() - self._started, 1 / _PER_SECOND)
+        return (self._others() - self._before) / took < CALM
+
+    def _others(self) -> float:
+        own = os.times()
+        return _busy_ticks() / _PER_SECOND - own.user - own.system - own.children_user - own.children_system
+
+
 def raise_file_limit() -> None:
     """Allow as many open files as may be allowed; servers and generators need one per stream."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -75,7 +75,7 @@ class Plan:
         return {
             "flat": lambda: flat.measure(sizes.flat_clusters, changes=sizes.flat_changes),
             "kept": kept.measure,
-            "probe": lambda: probe.measure(sizes.probe_clusters, times=sizes.probe_times),
+            "probe": lambda: probe.measure(sizes.probe_clusters, times=sizes.probe_times, patience=self.bench.patience),
             "churn": lambda: [churn.measure(self.bench, load) for load in loads],
         }
 

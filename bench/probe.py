@@ -14,6 +14,7 @@ import uvloop
 
 from bench.fleet import Fleet
 from bench.heartbeat import Heartbeat
+from bench.machine import Neighbours, wait_calm
 from bench.rig import GROUP, Rig
 
 _SETTLE = 0.05
@@ -29,11 +30,19 @@ class Hold(msgspec.Struct):
     times: int
     took_ms: float
     held_ms: float
+    calm: bool
 
 
-def measure(clusters: int = 10_000, sessions: int = 50, times: int = 5) -> list[Hold]:
-    """The holds of a publish of everything and of one endpoint, in both variants of the protocol."""
-    return [hold for mode in ("delta", "sotw") for hold in uvloop.run(_probe(mode, clusters, sessions, times))]
+def measure(clusters: int = 10_000, sessions: int = 50, times: int = 5, patience: float = 0.0) -> list[Hold]:
+    """The holds of a publish of everything and of one endpoint, in both variants of the protocol.
+
+    For `patience` seconds each it waits for a calm machine.
+    """
+    holds = []
+    for mode in ("delta", "sotw"):
+        wait_calm(patience)
+        holds += uvloop.run(_probe(mode, clusters, sessions, times))
+    return holds
 
 
 async def _probe(mode: str, clusters: int, sessions: int, times: int) -> list[Hold]:
@@ -44,7 +53,7 @@ async def _probe(mode: str, clusters: int, sessions: int, times: int) -> list[Ho
     gc.freeze()
     holds = []
     for kind, change in (("everything", rig.everything), ("one endpoint", rig.one)):
-        took, held = [], 0.0
+        took, held, neighbours = [], 0.0, Neighbours()
         for _ in range(times):
             units = change()
             async with Heartbeat() as heart:
@@ -53,6 +62,6 @@ async def _probe(mode: str, clusters: int, sessions: int, times: int) -> list[Ho
             held = max(held, heart.held_ms)
             while fleet.answer():
                 pass
-        holds.append(Hold(kind, mode, clusters, sessions, times, median(took) * 1000, held))
+        holds.append(Hold(kind, mode, clusters, sessions, times, median(took) * 1000, held, neighbours.are_calm()))
     running.cancel()
     return holds

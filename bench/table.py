@@ -72,7 +72,7 @@ def holds(found: Iterable[Hold]) -> str:
                 f"{each.clusters:,}",
                 str(each.sessions),
                 _short(each.took_ms),
-                _short(each.held_ms),
+                f"{_short(each.held_ms)}{'' if each.calm else ' *'}",
             ]
             for each in found
         ],
