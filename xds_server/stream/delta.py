@@ -92,4 +92,5 @@ def _changes(
     changes: dict[str, str | None] = {each.name: each.version for each in difference.changed if covers(each.name)}
     changes.update((name, None) for name in difference.removed if covers(name) and name not in withheld)
     changes.update((name, typeset.version_of(name)) for name in again)
-    return dict(sorted(changes.items()))
+    # What is new comes first, so that nothing new waits behind a long list of what is gone.
+    return dict(sorted(changes.items(), key=lambda change: (change[1] is None, change[0])))

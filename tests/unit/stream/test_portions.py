@@ -8,6 +8,7 @@ from tests.unit.stream.test_shared_steps import BOTH, ack, first, resources, sna
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream import portions
 from xds_server.stream.session import Session, Variant
+from xds_server.wire.request import DeltaRequest
 from xds_server.wire.types import CLUSTER, ENDPOINT
 
 
@@ -75,3 +76,17 @@ def test_a_resource_larger_than_a_portion_goes_alone(variant: Variant, monkeypat
     session = Session(variant)
     session.publish(snapshot(1, Typeset(ENDPOINT, resources(ENDPOINT, 3))), 0.0)
     assert [len(part) for part in all_of(session, variant, ENDPOINT, "r0", "r1", "r2")] == [1, 1, 1]
+
+
+def test_what_is_new_comes_before_a_long_list_of_what_is_gone() -> None:
+    clusters = Typeset(CLUSTER, resources(CLUSTER, 2))
+    session = Session(Variant.DELTA)
+    session.publish(snapshot(1, clusters), 0.0)
+    held = {f"gone-{number}": "1" for number in range(300)}
+    due = session.receive(DeltaRequest(CLUSTER, initial_versions=held), 0.0) or session.tick(1.0)
+    assert due[0].changes.keys() > clusters.resources.keys()
+    removed: list[str] = []
+    while due:
+        removed += [name for name, version in due[0].changes.items() if version is None]
+        due = session.receive(ack(Variant.DELTA, CLUSTER, due[0].nonce), 1.0)
+    assert sorted(removed) == sorted(held)
