@@ -28,7 +28,8 @@ def first_portion(
     """
     size = 0
     for count, (name, version) in enumerate(changes.items()):
-        size += len(name) + 8 if version is None else len(ready(typeset.resources[name]))
+        # Names that are gone do not count: only tens of thousands of them weigh, and they come last.
+        size += 0 if version is None else len(ready(typeset.resources[name]))
         if size > PORTION and count:
             part = dict(list(changes.items())[:count])
             return part, state.held.overlay({each: typeset.get(each) for each in part})
