@@ -252,7 +252,7 @@ async def test_binary_garbage_and_a_pipe_take_nobody_down(tmp_path: Path) -> Non
     async with running(tmp_path) as sink:
         await sink.until(lambda: len(sink.units) == 3)
         reasons = {key: [each.reason for each in unit.problems] for key, unit in sink.units.items()}
-        assert reasons == {"garbage.yaml": ["NotText"], "good.yaml": [], "pipe.yaml": ["NotAFile"]}
+        assert reasons == {"garbage.yaml": ["NotText"], "good.yaml": [], "pipe.yaml": ["Unreadable"]}
         assert sink.names()["good.yaml"] == ["good"]
 
 
