@@ -37,7 +37,7 @@ class Link:
         self._ordered = ordered
         self.trusting = True
         self.mixed: set[str] = set()
-        self._quiet = 0.0
+        self._quiet = self._began = 0.0
         self._world = world
         self._trace = trace
         self.inbox: deque[tuple[float, Response, bool]] = deque()
@@ -57,7 +57,7 @@ class Link:
         # In SotW nobody but the server that sent it knows what a client has applied in part.
         self.mixed = set() if remembered or self.client.variant is Variant.DELTA else set(self.client.mixed)
         self.inbox.clear()
-        self._quiet = now
+        self._quiet = self._began = now
         self.client.connect()
         self._send(self.session.publish(self._world.snapshot, now), now)
 
@@ -68,6 +68,9 @@ class Link:
 
     def tick(self, now: float) -> None:
         """Let the session see the time, if it wants to."""
+        if CLUSTER not in self.ledger.types and now >= self._began + self.session._waits.order:
+            # An Envoy that asks for its clusters so late gets what needs them before.
+            self.trusting = False
         if self.session.deadline is not None and self.session.deadline <= now:
             self._send(self.session.tick(now), now)
 
@@ -111,7 +114,7 @@ class Link:
         if not (self.inbox or self.client.opening or self.talking() or self.ledger.is_waiting()):
             self._quiet = now
         silence = now - self._quiet
-        late = silence >= self.session._waits.order and bool(self.client.refusals)
+        late = silence >= self.session._waits.order and bool(self.client.refusals or self.client.mixed)
         if late or silence >= self.session._waits.removal:
             # The server's waits have run out, so it may have gone on before it heard of a refusal, or at all.
             self.trusting = False

@@ -120,7 +120,7 @@ class Ledger:
             self._check_whole(entry, response, resources, source)
         else:
             self._check_news(entry, response, resources, received.removed)
-        self._note_response(entry, response, resources, received)
+        self._note_response(entry, response, resources, received, source)
 
     def _check_nonce(self, response: Response) -> None:
         if not response.nonce or response.nonce in self._nonces:
@@ -185,7 +185,9 @@ class Ledger:
         if not told and (self._variant is Variant.SOTW or not entry.wildcard or entry.responses):
             raise Violation(f"{key}: an empty response")
 
-    def _note_response(self, entry: _Type, response: Response, resources: dict[str, str], received: Received) -> None:
+    def _note_response(
+        self, entry: _Type, response: Response, resources: dict[str, str], received: Received, source: Typeset
+    ) -> None:
         """Note what was sent; clusters that are sent (again) want their assignments (again)."""
         removed, changes = received.removed, response.changes
         unsure = self._variant is Variant.SOTW and not entry.responses
@@ -199,7 +201,8 @@ class Ledger:
             entry.sent = dict(resources)
             entry.asked.clear()
         else:
-            entry.sent.update(resources)
+            kept = self._variant is Variant.DELTA or response.type_url in WHOLE_STATE
+            entry.sent.update((name, version) for name, version in resources.items() if kept or name in source)
             entry.sent.update(dict.fromkeys(removed))
             entry.asked -= told
         if response.type_url == ENDPOINT:

@@ -28,17 +28,17 @@ def adopt_sotw(
     differs from it; unless it was sent something after that version, of which it may have applied a part. For types
     asked for by name the version does not tell which names are held, so what is asked for is sent.
     """
-    if not request.version_info:
+    if not request.version_info and not known:
         return
     base = _by_version(request.version_info, [current, *known])
     if base is None:
         base = lookup(state.type_url, request.version_info)
     everything = state.sub.wildcard and not state.sub.names and state.type_url in WHOLE_STATE
     versions = [typeset.version for typeset in known]
-    is_exact = request.version_info not in versions[1:] or request.version_info == versions[0]
+    is_exact = request.version_info not in versions[1:] or set(versions) == {request.version_info}
     state.answered = everything and base is not None and is_exact
-    if base is None:
-        state.guessed = True
+    state.guessed = base is None
+    if base is None or not is_exact:
         base = known[-2:][0] if known else current.nothing()
     state.start(base)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from xds_server.snapshot.typeset import Typeset
+from xds_server.stream.doubt import Doubtful
 from xds_server.stream.goal import Goal, Step, sized
 from xds_server.stream.portions import first_portion
 from xds_server.stream.state import TypeState
@@ -42,6 +43,7 @@ def subscribe(state: TypeState, request: DeltaRequest, *, first: bool) -> None:
         again -= request.initial_versions.keys()
     state.resend = frozenset(state.sub.select(state.resend - dropped)) | again
     state.asked = (state.asked & state.resend) | again
+    state.fresh = (state.fresh & state.resend) | again
 
 
 def respond(state: TypeState, goal: Goal) -> Step | None:
@@ -74,8 +76,8 @@ def _step(state: TypeState, goal: Goal, typeset: Typeset, again: frozenset[str])
 
 
 def _tellable(goal: Goal, name: str) -> bool:
-    """Whether there is an answer: not while the name is withheld, nor while all that is known of it is a version."""
-    return name not in goal.withheld and not isinstance(goal.typeset.get(name), Held)
+    """Whether there is an answer: not while the name is withheld, nor while no content is known of it for sure."""
+    return name not in goal.withheld and not isinstance(goal.typeset.get(name), Held | Doubtful)
 
 
 def _only_frozen_removals(state: TypeState, changes: dict[str, str | None], again: frozenset[str]) -> bool:

@@ -7,26 +7,47 @@ the clusters and routes of the predecessor must not be taken away.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from xds_server.ir.refs import NO_REFS, Refs, merged
-from xds_server.stream.state import Replaced, TypeState
+from xds_server.stream.state import Pending, Replaced, TypeState
+from xds_server.wire.resource import Resource
 from xds_server.wire.types import CLUSTER, ENDPOINT, ROUTE, SECRET
 
 States = Mapping[str, TypeState]
 
 
-def note_replaced(states: States, state: TypeState, names: Iterable[str], now: float) -> None:
-    """Note, before an answer for these names is taken in, what they refer to so far, by way of their routes too."""
+def note_replaced(states: States, state: TypeState, pending: Pending, now: float) -> None:
+    """Note, before an answer is taken in, what its contents refer to so far, by way of their routes too.
+
+    What refers to all that it referred to before needs no note: by its new content it keeps everything.
+    """
     routes = states.get(ROUTE)
-    for name in names:
-        old = state.acked.get(name)
-        if old is None or not old.refs:
+    for name in pending.response.changes:
+        old, new = state.acked.get(name), pending.after.get(name)
+        if old is None or not old.refs or (new is not None and name not in state.replaced and _covers(new, old)):
             continue
         earlier = state.replaced.get(name, Replaced(NO_REFS, now))
-        targets = [routes.acked.get(route) for route in old.refs.routes] if routes is not None else []
-        refs = merged(old.refs, earlier.refs, *(target.refs for target in targets if target is not None))
-        state.replaced[name] = Replaced(refs, earlier.since)
+        by_way = [each for route in old.refs.routes for each in _route_refs(routes, route)] if routes else []
+        state.replaced[name] = Replaced(merged(old.refs, earlier.refs, *by_way), earlier.since)
+
+
+def _route_refs(routes: TypeState, name: str) -> Iterator[Refs]:
+    """What an accepted route configuration refers to, and what it has replaced and may still be in use."""
+    route, replaced = routes.acked.get(name), routes.replaced.get(name)
+    if route is not None:
+        yield route.refs
+    if replaced is not None:
+        yield replaced.refs
+
+
+def _covers(new: Resource, old: Resource) -> bool:
+    return (
+        old.refs.clusters <= new.refs.clusters
+        and old.refs.assignments <= new.refs.assignments
+        and old.refs.routes <= new.refs.routes
+        and old.refs.secrets <= new.refs.secrets
+    )
 
 
 def forget_replaced(states: States, now: float, patience: float) -> None:
@@ -41,8 +62,8 @@ def forget_replaced(states: States, now: float, patience: float) -> None:
 
 
 def _in_use(states: States, state: TypeState, name: str) -> bool:
-    """Whether a client uses what it has accepted of a name; it never will if it has dropped the name meanwhile."""
-    if not state.sub.covers(name):
+    """Whether a client uses what it has accepted of a name; not if it has dropped the name or asks for it anew."""
+    if not state.sub.covers(name) or name in state.resend:
         return False
     resource = state.acked.get(name)
     return resource is None or all(_delivered(states, type_url, target) for type_url, target in _targets(resource.refs))

@@ -92,7 +92,7 @@ class Sequencer:
         for name in state.refused_in(source) | state.refused_in(source.overlay(changes)):
             accepted = _certain(state, state.acked.get(name))
             again = accepted is not None and accepted.version == source.version_of(name)
-            changes[name] = None if again else accepted
+            changes[name] = None if again or state.has_refused(accepted) else accepted
         withheld = frozenset(name for name, stand_in in changes.items() if stand_in is None and name in source)
         return Goal(source.overlay(changes), withheld, overdue, waits_for)
 
@@ -154,8 +154,9 @@ class Sequencer:
             return {}, 0
         declared, overdue = snapshot.typeset(CLUSTER), 0
         blocked: dict[str, Resource | None] = {}
-        asked = [source.resources[name] for name in state.resend if name in source]
-        for each in {each.name: each for each in (*source.since(state.held).changed, *asked)}.values():
+        unsure = source.resources.keys() if state.guessed else state.resend & source.resources.keys()
+        changed = source.since(state.held).changed
+        for each in {each.name: each for each in (*changed, *map(source.resources.__getitem__, unsure))}.values():
             clusters = [name for name in _clusters_of(each, snapshot) if name in declared]
             missing = [name for name in clusters if not _is_there(name, possible)]
             if missing and all(self._is_overdue(name, now) for name in missing):
@@ -201,7 +202,9 @@ def _before(state: TypeState, content: Resource, possible: Sequence[Typeset]) ->
 
 def _certain(state: TypeState, held: Resource | None) -> Resource | None:
     """What stands in for a content that must not be sent: what is held, for sure if the client asks for it."""
-    return held.old if isinstance(held, Doubtful) and held.name in state.resend else held
+    if isinstance(held, Doubtful) and held.name in state.resend and not state.has_refused(held.old):
+        return held.old or held
+    return held
 
 
 def _add_members(used: set[str], gone: set[str], held: Typeset) -> None:

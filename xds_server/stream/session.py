@@ -125,20 +125,22 @@ class Session:
     def _open(self, request: Request, snapshot: Snapshot, now: float) -> None:
         """The first request of a type on this stream; its nonce, if any, is of another stream and means nothing."""
         url = request.type_url
-        current, known = snapshot.typeset(url), self._before.get(url, ())
+        current = snapshot.typeset(url)
         state = self.states[url] = TypeState(url, current.nothing())
+        claims = bool(request.version_info if isinstance(request, SotwRequest) else request.initial_versions)
+        # A client that goes on may hold something of a type of which it has never accepted a whole response.
+        known = self._before.get(url, ()) if claims or self._inheritance.typesets else ()
         if isinstance(request, SotwRequest):
             sotw.subscribe(state, request, first=True)
             adopt_sotw(state, request, current, known, self._lookup)
-            claims = bool(request.version_info)
         else:
             delta.subscribe(state, request, first=True)
             adopt_delta(state, request, current, known)
-            claims = bool(request.initial_versions)
         if url == ENDPOINT:
             state.resend |= frozenset(state.sub.select(self._warming()))
         # Envoy asks for endpoints before clusters only when it goes on with what an earlier stream gave it.
-        if (claims or url == ENDPOINT) and not self._inheritance.typesets:
+        goes_on = claims or (url == ENDPOINT and CLUSTER not in self.states)
+        if goes_on and not self._inheritance.typesets:
             self._inheritance.typesets = self._before
             self._inheritance.since = now
 
@@ -158,7 +160,7 @@ class Session:
         if pending is None:
             return
         response = pending.response
-        note_replaced(self.states, state, response.changes, now)
+        note_replaced(self.states, state, pending, now)
         if request.error is None:
             state.ack(pending, now)
         else:

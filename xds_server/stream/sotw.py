@@ -38,7 +38,7 @@ def subscribe(state: TypeState, request: SotwRequest, *, first: bool) -> None:
         state.forget_unless(before.names)
     added = frozenset() if before.wildcard else wanted.names - before.names
     state.resend = frozenset(wanted.select(state.resend | added))
-    state.asked = frozenset(wanted.select(state.asked | added))
+    state.fresh = frozenset(wanted.select(state.fresh | added))
 
 
 def respond(state: TypeState, goal: Goal) -> Step | None:
@@ -73,9 +73,9 @@ def _news(state: TypeState, typeset: Typeset) -> dict[str, str | None]:
     difference = typeset.since(state.held)
     names = {each.name: each.version for each in difference.changed if state.sub.covers(each.name)}
     for name in state.resend:
-        version = typeset.version_of(name)
-        if version is not None:
-            names[name] = version
+        content = typeset.get(name)
+        if content is not None and not isinstance(content, Doubtful):
+            names[name] = content.version
     return dict(sorted(names.items()))
 
 

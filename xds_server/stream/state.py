@@ -80,7 +80,8 @@ class TypeState:
     `held` is what the client has once it has accepted all that was sent, `acked` what it has accepted, `confirmed`
     what it had when it last accepted a whole response, and claims on its next stream; all hold only as far as the
     subscription reaches, and until the first response only by guess where the client claims what nobody knows
-    (`guessed`). `resend` are names to be sent whatever is held, `asked` those of them that a request waits for.
+    (`guessed`). `resend` are names to be sent whatever is held, `asked` those of them that a request waits for, `fresh`
+    those that were asked for and not sent since, so that the client may not have what is held of them.
     `replaced` is what accepted contents have replaced, by name, as long as that may be in use. `frozen` is the
     snapshot of the last refusal. `presumed` is the nonce of a response whose answer is no longer waited for.
     """
@@ -90,6 +91,7 @@ class TypeState:
         "answered",
         "asked",
         "confirmed",
+        "fresh",
         "frozen",
         "guessed",
         "held",
@@ -117,6 +119,7 @@ class TypeState:
         self.start(base)
         self.resend: frozenset[str] = frozenset()
         self.asked: frozenset[str] = frozenset()
+        self.fresh: frozenset[str] = frozenset()
         self.answered = False
         self.guessed = False
         self.pending: list[Pending] = []
@@ -151,20 +154,21 @@ class TypeState:
 
     def sent(self, response: Response, after: Typeset, now: float) -> None:
         """Note that a response went out."""
-        asked = frozenset(response.changes) if self.guessed else self.asked
+        asked = frozenset(response.changes) if self.guessed else self.fresh
         self.pending.append(Pending(response, after, now, asked))
         self.held = after
         self.answered = True
         self.guessed = False
         self.resend = self.resend.difference(response.changes)
         self.asked = frozenset()
+        self.fresh = self.fresh.difference(response.changes)
         self.serial = response.serial
         self.last_sent = Mark(response.version, response.nonce, now)
 
     def settle(self, typeset: Typeset) -> None:
         """Note that the client needs nothing to be at `typeset`, as far as it has asked."""
         self.held = self.acked = typeset
-        self.resend = self.asked = frozenset()
+        self.resend = self.asked = self.fresh = frozenset()
 
     def forget_unless(self, names: frozenset[str]) -> None:
         """Note that the client has nothing but `names` of what it had: it asks for everything from now on."""
@@ -218,6 +222,10 @@ class TypeState:
             self.held = self.held.overlay(changes)
             self.pending[index] = replace(later, after=self.held)
 
+    def has_refused(self, content: Resource | None) -> bool:
+        """Whether the client has refused this content for itself."""
+        return content is not None and frozenset(((content.name, content.version),)) in self.refusals
+
     def refused_in(self, source: Typeset) -> dict[str, str | None]:
         """The names whose content in `source` this client has refused, each with that version."""
         found: dict[str, str | None] = {}
@@ -241,16 +249,24 @@ def _invalid_culprit(message: str, changes: Mapping[str, str | None]) -> frozens
 
 
 def _suspects(pending: Pending, before: Typeset) -> frozenset[str]:
-    """What may have made a client refuse a response: all but what came along to end a doubt, and was accepted once."""
-    old = ((name, before.get(name)) for name in pending.response.changes)
-    doubts = ((name, had) for name, had in old if isinstance(had, Doubtful) and (had.is_sure or had.old is None))
-    ended = {name for name, had in doubts if had.old is pending.after.get(name)}
-    return frozenset(pending.response.changes.keys() - ended)
+    """What may have made a client refuse a response: all but what it has accepted before, unless there is no more."""
+    accepted = {name for name in pending.response.changes if _is_nothing_new(pending, name, before.get(name))}
+    return frozenset(pending.response.changes.keys() - accepted) or frozenset(pending.response.changes)
+
+
+def _is_nothing_new(pending: Pending, name: str, had: Resource | None) -> bool:
+    """Whether the client has accepted a content before that comes again, to end a doubt or because a cluster waits."""
+    new = pending.after.get(name)
+    if isinstance(had, Doubtful):
+        return had.old is new and (had.is_sure or new is None)
+    return had is not None and new is not None and had.version == new.version and name not in pending.asked
 
 
 def _refused(pending: Pending, name: str, old: Resource | None, *, alone: bool) -> Resource | None:
     """What a client has of a name whose new content it refused, alone or together with others."""
     new, is_sure = pending.after.get(name), name not in pending.asked
+    if isinstance(old, Doubtful) and old.old is not None and new is not None and old.old.version == new.version:
+        return Doubtful(name, old.type_url, None, old, is_sure=False)
     if not is_sure and old is not None and new is not None and old.version == new.version:
         old = None
     if (alone and (is_sure or old is None)) or (old is None and new is None):
