@@ -16,6 +16,7 @@ from tests.conformance.client import Stream
 from tests.conformance.documents import World, marked
 from tests.conformance.server import Clients, Restartable, restartable
 from tests.conformance.wire import BOTH, Variant
+from tests.scale.scaling import scaled
 from tests.support.fleet import SLACK, Fleet
 from tests.support.publishers import LISTENER, FilePublisher, site
 from xds_server.demo.backends import Backend
@@ -23,8 +24,7 @@ from xds_server.demo.load import Load
 from xds_server.demo.world import Document
 from xds_server.stream.server import GRACE
 
-STREAMS = 200
-BIG, PARTS = 1024 * 1024, 20
+BIG = 1024 * 1024
 
 
 def _big(number: int) -> Document:
@@ -43,7 +43,7 @@ async def _streams(clients: Clients, count: int) -> list[Stream]:
 
 
 async def _busy(clients: Clients) -> Stream:
-    """A stream in the middle of an answer of 20 MB, which it does not read."""
+    """A stream in the middle of a big answer, which it does not read."""
     stream = await clients.stream(Variant.SOTW)
     stream.reading.clear()
     stream.ask("cds")
@@ -72,14 +72,16 @@ async def _readiness(server: Restartable, statuses: list[tuple[float, int]]) -> 
 
 
 @pytest.mark.parametrize("signals", [1, 2])
-async def test_k96_sigterm(tmp_path: Path, signals: int) -> None:
+@scaled(("count", "parts"), (20, 5), (200, 20))
+async def test_k96_sigterm(count: int, parts: int, signals: int, tmp_path: Path) -> None:
+    """`count` streams, one of them busy with `parts` MB."""
     async with restartable(tmp_path) as server, AsyncExitStack() as stack:
         world = World(server.files, "default")
         world.write("small", marked("eds", "a", 1))
-        world.write("big", *(_big(number) for number in range(PARTS)))
+        world.write("big", *(_big(number) for number in range(parts)))
         await server.served(world)
         clients = Clients(server.xds, stack)
-        streams = await _streams(clients, STREAMS)
+        streams = await _streams(clients, count)
         await _busy(clients)
         await _requests(server, stack)
         statuses: list[tuple[float, int]] = []
@@ -98,13 +100,14 @@ async def test_k96_sigterm(tmp_path: Path, signals: int) -> None:
 
 
 @pytest.mark.envoy
-async def test_k96_envoys_go_on_serving(fleet: Fleet, tmp_path: Path) -> None:
+@scaled("count", 20, 200)
+async def test_k96_envoys_go_on_serving(count: int, fleet: Fleet) -> None:
     plane = fleet.tidegate()
     await plane.start()
     async with Backend("blue") as blue, AsyncExitStack() as stack:
         envoys = await fleet.both(plane.xds)
         await FilePublisher(plane, nodes=2).publish([*site("start", blue), marked("eds", "a", 1)])
-        await _streams(Clients(plane.xds, stack), STREAMS)
+        await _streams(Clients(plane.xds, stack), count)
         async with Load(await fleet.urls(LISTENER), rate=200) as load:
             plane.child.signal(signal.SIGTERM)
             assert await plane.child.wait(within=(GRACE + 1) * SLACK) == 0
