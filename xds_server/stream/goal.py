@@ -14,8 +14,9 @@ _OVERHEAD = 500
 class Goal:
     """What one client should have of one type for now.
 
-    `withheld` are names that exist but are missing here, since this client may not get them yet (or again): it
-    must not be told that they are absent. `overdue` is the number of contents whose wait for clusters has run out.
+    `withheld` are names that exist but are missing here, or have a content here that must not be sent, since this
+    client may not get them yet (or again): it must not be told that they are absent. `overdue` is the number of
+    contents whose wait for clusters has run out.
     `waits_for` is the key of the type whose answer is awaited, None when nothing is.
     """
 

@@ -14,7 +14,7 @@ Rules: xDS spec, "Eventual consistency considerations"; the waits and their boun
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from xds_server.ir.refs import ANYTHING, Refs
@@ -85,7 +85,7 @@ class Sequencer:
             return Goal(source)
         changes = self._still_used(source, state, now)
         waits_for = self._awaited_user(state) if changes else None
-        blocked, overdue = self._blocked(snapshot, source, state, now)
+        blocked, unsafe, overdue = self._blocked(snapshot, source, state, now)
         if blocked:
             waits_for = key_of(CLUSTER)
             changes.update(blocked)
@@ -93,8 +93,10 @@ class Sequencer:
             accepted = _certain(state, state.acked.get(name))
             again = accepted is not None and accepted.version == source.version_of(name)
             changes[name] = None if again or state.has_refused(accepted) else accepted
-        withheld = frozenset(name for name, stand_in in changes.items() if stand_in is None and name in source)
-        return Goal(source.overlay(changes), withheld, overdue, waits_for)
+        typeset = source.overlay(changes)
+        missing = {name for name, stand_in in changes.items() if stand_in is None and name in source}
+        unknown = {name for name in state.resend if isinstance(typeset.get(name), Held | Doubtful)}
+        return Goal(typeset, frozenset(missing | unsafe | unknown), overdue, waits_for)
 
     def is_too_early(self, snapshot: Snapshot, state: TypeState, now: float) -> bool:
         """Whether the first answer for clusters should wait a moment, since it takes some away of which nothing is known.
@@ -142,8 +144,10 @@ class Sequencer:
 
     def _blocked(
         self, snapshot: Snapshot, source: Typeset, state: TypeState, now: float
-    ) -> tuple[dict[str, Resource | None], int]:
+    ) -> tuple[dict[str, Resource | None], set[str], int]:
         """What stands in for contents that use clusters not answered for yet, and how many waited too long.
+
+        In between the names of which the client must not be sent even that, though it asks.
 
         Clients that ask for clusters by name (gRPC) learn the names from the route, so nothing waits for them.
         A wait that has run out lets through what uses clusters that were sent, but never a dangling reference
@@ -151,19 +155,22 @@ class Sequencer:
         """
         possible = self._possible_clusters(now) if state.type_url in _GATED else ()
         if not possible:
-            return {}, 0
+            return {}, set(), 0
         declared, overdue = snapshot.typeset(CLUSTER), 0
         blocked: dict[str, Resource | None] = {}
-        unsure = source.resources.keys() if state.guessed else state.resend & source.resources.keys()
-        changed = source.since(state.held).changed
-        for each in {each.name: each for each in (*changed, *map(source.resources.__getitem__, unsure))}.values():
+        unsafe: set[str] = set()
+        asked = [source.resources[name] for name in state.resend if name in source]
+        for each in {each.name: each for each in (*source.since(state.held).changed, *asked)}.values():
             clusters = [name for name in _clusters_of(each, snapshot) if name in declared]
             missing = [name for name in clusters if not _is_there(name, possible)]
             if missing and all(self._is_overdue(name, now) for name in missing):
                 overdue += 1
             elif missing:
-                blocked[each.name] = _before(state, each, possible)
-        return blocked, overdue
+                stand_in = blocked[each.name] = _certain(state, state.held.get(each.name))
+                needed = stand_in.refs.clusters if stand_in is not None and state.type_url == ROUTE else ()
+                if not all(_is_there(name, possible) for name in needed):
+                    unsafe.add(each.name)
+        return blocked, unsafe, overdue
 
     def _possible_clusters(self, now: float) -> tuple[Typeset, ...]:
         """The sets of clusters one of which the client has, none when its clusters are not waited for."""
@@ -189,15 +196,6 @@ def _is_there(name: str, possible: Iterable[Typeset]) -> bool:
         resource is not None and (not isinstance(resource, Doubtful) or resource.certain)
         for resource in (typeset.get(name) for typeset in possible)
     )
-
-
-def _before(state: TypeState, content: Resource, possible: Sequence[Typeset]) -> Resource | None:
-    """What stands in for a content that must wait; nothing if what is held is no better and would be sent."""
-    held = _certain(state, state.held.get(content.name))
-    if held is None or held.version == content.version:
-        return None
-    is_sent = content.name in state.resend
-    return None if is_sent and not all(_is_there(name, possible) for name in held.refs.clusters) else held
 
 
 def _certain(state: TypeState, held: Resource | None) -> Resource | None:

@@ -206,7 +206,7 @@ class Session:
             return False
         if step.response is None:
             moved = state.held.version != step.after.version or state.acked.version != step.after.version
-            state.settle(step.after)
+            state.settle(step.after, goal.withheld)
             return moved
         # A response that this stream may have had before needs a nonce that it has not had.
         response = step.response if step.response.serial > state.serial else step.response.again()

@@ -56,23 +56,25 @@ def _step(state: TypeState, goal: Goal) -> Step | None:
         # The first answer is due even when empty, since clients wait for it, but not while all of it is held back.
         if goal.withheld and not _covered(goal.typeset, state.sub):
             return None
-    elif not _news(state, goal.typeset):
+    elif not _news(state, goal.typeset, goal.withheld):
         if not whole or not _removed(state, goal.typeset):
             return Step(None, goal.typeset)
         if state.frozen is not None:
             return None
     if whole:
         typeset = _without_doubts(goal.typeset)
-        return Step(_build_whole(state, typeset), typeset)
-    news, after = first_portion(state, goal.typeset, _news(state, goal.typeset), attrgetter("sotw_field"))
+        return Step(_build_whole(state, typeset, goal.withheld), typeset)
+    news, after = first_portion(
+        state, goal.typeset, _news(state, goal.typeset, goal.withheld), attrgetter("sotw_field")
+    )
     sent = [goal.typeset.resources[name] for name in news]
     return Step(response.sotw(state.type_url, goal.typeset.version, sent, news), after)
 
 
-def _news(state: TypeState, typeset: Typeset) -> dict[str, str | None]:
+def _news(state: TypeState, typeset: Typeset, withheld: frozenset[str]) -> dict[str, str | None]:
     difference = typeset.since(state.held)
     names = {each.name: each.version for each in difference.changed if state.sub.covers(each.name)}
-    for name in state.resend:
+    for name in state.resend - withheld:
         content = typeset.get(name)
         if content is not None and not isinstance(content, Doubtful):
             names[name] = content.version
@@ -83,8 +85,8 @@ def _removed(state: TypeState, typeset: Typeset) -> list[str]:
     return state.sub.select(typeset.since(state.held).removed)
 
 
-def _build_whole(state: TypeState, typeset: Typeset) -> Response:
-    news = _news(state, typeset)
+def _build_whole(state: TypeState, typeset: Typeset, withheld: frozenset[str]) -> Response:
+    news = _news(state, typeset, withheld)
     sent = [typeset.resources[name] for name in _covered(typeset, state.sub)]
     if state.guessed:
         # Where it is not sure what the client has, all may be new to it.

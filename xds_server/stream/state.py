@@ -165,10 +165,10 @@ class TypeState:
         self.serial = response.serial
         self.last_sent = Mark(response.version, response.nonce, now)
 
-    def settle(self, typeset: Typeset) -> None:
-        """Note that the client needs nothing to be at `typeset`, as far as it has asked."""
+    def settle(self, typeset: Typeset, withheld: frozenset[str]) -> None:
+        """Note that the client needs nothing to be at `typeset`, as far as it has asked and may be told."""
         self.held = self.acked = typeset
-        self.resend = self.asked = self.fresh = frozenset()
+        self.resend, self.asked, self.fresh = self.resend & withheld, self.asked & withheld, self.fresh & withheld
 
     def forget_unless(self, names: frozenset[str]) -> None:
         """Note that the client has nothing but `names` of what it had: it asks for everything from now on."""
