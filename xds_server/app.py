@@ -15,6 +15,7 @@ from pathlib import Path
 import structlog
 import uvloop
 
+from xds_server import collector
 from xds_server.admin import AdminDeps, AdminServer
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
@@ -57,6 +58,7 @@ def run(settings: Settings, address_file: Path | None = None) -> None:
         OSError: an address can't be listened on, or the address file not be written.
     """
     configure(settings.log.level, settings.log.format)
+    collector.look_seldom()
     uvloop.run(_serve(settings, address_file))
 
 
@@ -156,6 +158,7 @@ async def _run_source(source: Source, feed: Feed) -> None:
 
 async def _follow_readiness(app: App) -> None:
     await app.pipeline.synced.wait()
+    collector.keep()
     await app.xds.set_serving(serving=True)
     _log.info("ready", groups=[group.name for group in app.groups])
 

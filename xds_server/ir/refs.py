@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 NO_NAMES: frozenset[str] = frozenset()
+"""The one empty set of names: there are many, and Python makes each time a new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,12 @@ def merged(*refs: Refs) -> Refs:
     if any(each is ANYTHING for each in refs):
         return ANYTHING
     return Refs(
-        frozenset().union(*(each.clusters for each in refs)),
-        frozenset().union(*(each.assignments for each in refs)),
-        frozenset().union(*(each.routes for each in refs)),
-        frozenset().union(*(each.secrets for each in refs)),
+        _union(each.clusters for each in refs),
+        _union(each.assignments for each in refs),
+        _union(each.routes for each in refs),
+        _union(each.secrets for each in refs),
     )
+
+
+def _union(names: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*names) or NO_NAMES

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
-from xds_server.ir.refs import Refs, merged
+from xds_server.ir.refs import NO_NAMES, Refs, merged
 from xds_server.wire.resource import Resource
 
 _DIGEST_BITS = (1 << 256) - 1
@@ -75,7 +75,8 @@ class Typeset:
         self._log = _Log()
         self._number = 0
         self._root = self
-        self._overlay: frozenset[str] = frozenset()
+        self._overlay = NO_NAMES
+        self._unknown: frozenset[str] | None = None
 
     @cached_property
     def version(self) -> str:
@@ -86,6 +87,13 @@ class Typeset:
     def uses(self) -> Refs:
         """Everything that the members refer to."""
         return merged(*(resource.refs for resource in self.resources.values() if resource.refs))
+
+    @property
+    def unknown(self) -> frozenset[str]:
+        """The names of members of which it is not known for sure what their content is."""
+        if self._unknown is None:
+            self._unknown = frozenset(each.name for each in self if not each.is_known) or NO_NAMES
+        return self._unknown
 
     def __len__(self) -> int:
         return len(self.resources)
@@ -186,7 +194,10 @@ class Typeset:
             if new is not None:
                 resources[name] = new
                 total += new.digest
-        return Typeset(self.type_url, resources, total & _DIGEST_BITS)
+        changed = Typeset(self.type_url, resources, total & _DIGEST_BITS)
+        unknown = {name for name, new in changes.items() if new is not None and not new.is_known}
+        changed._unknown = (self.unknown - changes.keys()) | unknown or NO_NAMES
+        return changed
 
     def _since(self, older: Typeset) -> Difference:
         changed: list[Resource] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -50,13 +49,12 @@ class Connection:
         self._peer = peer
         self._only_type = only_type
         self._session: Session | None = None
-        self._outbox: deque[Response] = deque()
+        self._outbox: list[Response] = []
         self._writer: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._since = time.time()
         self._completed = 0
         self._refused = 0
-        self._timeouts: dict[str, int] = {}
 
     @property
     def id(self) -> str:
@@ -219,6 +217,8 @@ class Connection:
         if self._completed != (seq := session.snapshot.seq if session.snapshot else 0) and session.in_sync():
             self._completed = seq
             self._shared.tracker.completed(self)
+        while session.overdue:
+            self._shared.meter.sequencer_timeout(key_of(session.overdue.pop()))
         self._set_timer(session)
         if responses:
             self._outbox.extend(responses)
@@ -229,7 +229,7 @@ class Connection:
         """Write until nothing is left. A slow peer stops here; it has at most a response per type queued."""
         try:
             while self._outbox:
-                response = self._outbox.popleft()
+                response = self._outbox.pop(0)
                 self._shared.meter.pushed(key_of(response.type_url), len(response.message))
                 await self._write(response.message)
         except Exception as error:  # noqa: BLE001 - a task's boundary: a response that is lost ends the stream
@@ -251,10 +251,6 @@ class Connection:
             tracker.refused(self)
 
     def _set_timer(self, session: Session) -> None:
-        for url, state in session.states.items():
-            if state.timeouts != self._timeouts.get(url, 0):
-                self._timeouts[url] = state.timeouts
-                self._shared.meter.sequencer_timeout(key_of(url))
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from operator import attrgetter
 
+from xds_server.ir.refs import NO_NAMES
 from xds_server.snapshot.typeset import Typeset
-from xds_server.stream.doubt import Doubtful
-from xds_server.stream.goal import Goal, Step, sized
+from xds_server.stream.goal import Goal, Step, answer, sized
 from xds_server.stream.portions import first_portion
 from xds_server.stream.state import TypeState
 from xds_server.stream.subscription import WILDCARD, subscription
 from xds_server.wire import response
 from xds_server.wire.request import DeltaRequest
-from xds_server.wire.resource import Held
 from xds_server.wire.types import BY_NAME_ONLY
 
 _MOST_UNANSWERED = 8
@@ -37,11 +36,11 @@ def subscribe(state: TypeState, request: DeltaRequest, *, first: bool) -> None:
     state.sub = subscription(wildcard=wildcard, names=(before.names | asked) - dropped)
     if wildcard and not before.wildcard and not first:
         state.forget_unless(before.names)
-    again = (asked - dropped) | (dropped if wildcard else frozenset())
+    again = (asked - dropped) | (dropped if wildcard else NO_NAMES)
     if first:
         # What the client says it has need not be sent; what it has in another version is seen as a change.
         again -= request.initial_versions.keys()
-    state.resend = frozenset(state.sub.select(state.resend - dropped)) | again
+    state.resend = state.sub.select(state.resend - dropped) | again
     state.asked = (state.asked & state.resend) | again
     state.fresh = (state.fresh & state.resend) | again
 
@@ -53,7 +52,7 @@ def respond(state: TypeState, goal: Goal) -> Step | None:
     as few responses are unanswered: the client waits for it.
     """
     typeset = goal.typeset
-    again = frozenset(name for name in (state.asked if state.pending else state.resend) if _tellable(goal, name))
+    again = _tellable(goal, state.asked if state.pending else state.resend)
     if state.pending:
         if not again or len(state.pending) >= _MOST_UNANSWERED:
             return None
@@ -72,12 +71,14 @@ def _step(state: TypeState, goal: Goal, typeset: Typeset, again: frozenset[str])
     part, after = first_portion(state, typeset, changes, attrgetter("delta_field"))
     sent = [typeset.resources[name] for name, version in part.items() if version is not None]
     removed = [name for name, version in part.items() if version is None]
-    return Step(response.delta(state.type_url, goal.typeset.version, sent, removed, part), after)
+    built = response.delta(state.type_url, goal.typeset.version, sent, removed, part)
+    return answer(built, state.held, after)
 
 
-def _tellable(goal: Goal, name: str) -> bool:
-    """Whether there is an answer: not while the name is withheld, nor while no content is known of it for sure."""
-    return name not in goal.withheld and not isinstance(goal.typeset.get(name), Held | Doubtful)
+def _tellable(goal: Goal, names: frozenset[str]) -> frozenset[str]:
+    """Those for which there is an answer: not while a name is withheld, nor while its content is not known for sure."""
+    silent = goal.withheld | goal.typeset.unknown
+    return names - silent if silent else names
 
 
 def _only_frozen_removals(state: TypeState, changes: dict[str, str | None], again: frozenset[str]) -> bool:

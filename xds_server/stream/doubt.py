@@ -15,6 +15,8 @@ class Doubtful(Resource):
     of no real content, it refers to what either content refers to, and its bytes are those of the old one.
     """
 
+    is_known = False
+
     __slots__ = ("certain", "is_sure", "old")
 
     def __init__(self, name: str, type_url: str, old: Resource | None, new: Resource | None, *, is_sure: bool) -> None:

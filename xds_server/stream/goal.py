@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterable
+from typing import NamedTuple
 
+from xds_server.ir.refs import NO_NAMES, merged
 from xds_server.snapshot.typeset import Typeset
+from xds_server.wire.resource import Resource
 from xds_server.wire.response import Response
+from xds_server.wire.types import CLUSTER
 
 _OVERHEAD = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(NamedTuple):
     """What one client should have of one type for now.
 
     `withheld` are names that exist but are missing here, or have a content here that must not be sent, since this
@@ -21,17 +25,50 @@ class Goal:
     """
 
     typeset: Typeset
-    withheld: frozenset[str] = frozenset()
+    withheld: frozenset[str] = NO_NAMES
     overdue: int = 0
     waits_for: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What leads to a goal: a response (None when the client needs none) and what the client has after it."""
+class Step(NamedTuple):
+    """What leads to a goal: a response (None when the client needs none) and what the client has after it.
+
+    `warms` are the assignments for which the clusters in the response will wait, `releases` the names whose former
+    contents refer to more than their new ones. Both are worked out once for all streams that take the step.
+    """
 
     response: Response | None
     after: Typeset
+    warms: frozenset[str] = NO_NAMES
+    releases: frozenset[str] = NO_NAMES
+
+
+def answer(response: Response, before: Typeset, after: Typeset) -> Step:
+    """The step by which `response` leads from what a client has to what it has then."""
+    told = [after.resources[name] for name, version in response.changes.items() if version is not None]
+    warms = merged(*(each.refs for each in told)).assignments if response.type_url == CLUSTER else NO_NAMES
+    return Step(response, after, warms, released(before, after, response.changes))
+
+
+def released(before: Typeset, after: Typeset, names: Iterable[str]) -> frozenset[str]:
+    """Those of `names` whose content before refers to more than that after."""
+    return frozenset(name for name in names if _releases(before.get(name), after.get(name))) or NO_NAMES
+
+
+def _releases(old: Resource | None, new: Resource | None) -> bool:
+    if old is None or not old.refs:
+        return False
+    return new is None or not (
+        old.refs.clusters <= new.refs.clusters
+        and old.refs.assignments <= new.refs.assignments
+        and old.refs.routes <= new.refs.routes
+        and old.refs.secrets <= new.refs.secrets
+    )
+
+
+def sized_names(names: frozenset[str]) -> tuple[frozenset[str], int]:
+    """Names and about how many bytes their set holds."""
+    return names, sys.getsizeof(names)
 
 
 def sized(step: Step | None) -> tuple[Step | None, int]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from xds_server.ir.refs import NO_REFS, Refs, merged
+from xds_server.stream.goal import released
 from xds_server.stream.state import Pending, Replaced, TypeState
-from xds_server.wire.resource import Resource
 from xds_server.wire.types import CLUSTER, ENDPOINT, ROUTE, SECRET
 
 States = Mapping[str, TypeState]
@@ -22,10 +22,13 @@ def note_replaced(states: States, state: TypeState, pending: Pending, now: float
 
     What refers to all that it referred to before needs no note: by its new content it keeps everything.
     """
-    routes = states.get(ROUTE)
-    for name in pending.response.changes:
-        old, new = state.acked.get(name), pending.after.get(name)
-        if old is None or not old.refs or (new is not None and name not in state.replaced and _covers(new, old)):
+    changes, routes = pending.response.changes, states.get(ROUTE)
+    # What is accepted is nearly always what the step started from, and then the names are known.
+    is_usual = state.acked is pending.before
+    names = pending.releases if is_usual else released(state.acked, pending.after, changes)
+    for name in names | (state.replaced.keys() & changes.keys()):
+        old = state.acked.get(name)
+        if old is None or not old.refs:
             continue
         earlier = state.replaced.get(name, Replaced(NO_REFS, now))
         by_way = [each for route in old.refs.routes for each in _route_refs(routes, route)] if routes else []
@@ -39,15 +42,6 @@ def _route_refs(routes: TypeState, name: str) -> Iterator[Refs]:
         yield route.refs
     if replaced is not None:
         yield replaced.refs
-
-
-def _covers(new: Resource, old: Resource) -> bool:
-    return (
-        old.refs.clusters <= new.refs.clusters
-        and old.refs.assignments <= new.refs.assignments
-        and old.refs.routes <= new.refs.routes
-        and old.refs.secrets <= new.refs.secrets
-    )
 
 
 def forget_replaced(states: States, now: float, patience: float) -> None:

@@ -17,7 +17,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from xds_server.ir.refs import ANYTHING, Refs
+from xds_server.ir.refs import ANYTHING, NO_NAMES, Refs
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream.doubt import Doubtful
@@ -81,7 +81,7 @@ class Sequencer:
     def goal(self, snapshot: Snapshot, state: TypeState, now: float) -> Goal:
         """What this client should have of this type now."""
         source = snapshot.typeset(state.type_url)
-        if state.held is source and not state.refusals and not state.resend:
+        if not state.refusals and not state.resend and self._is_free(source, state):
             return Goal(source)
         changes = self._still_used(source, state, now)
         waits_for = self._awaited_user(state) if changes else None
@@ -95,8 +95,14 @@ class Sequencer:
             changes[name] = None if again or state.has_refused(accepted) else accepted
         typeset = source.overlay(changes)
         missing = {name for name, stand_in in changes.items() if stand_in is None and name in source}
-        unknown = {name for name in state.resend if isinstance(typeset.get(name), Held | Doubtful)}
-        return Goal(typeset, frozenset(missing | unsafe | unknown), overdue, waits_for)
+        withheld = missing | unsafe | (state.resend & typeset.unknown)
+        return Goal(typeset, frozenset(withheld) if withheld else NO_NAMES, overdue, waits_for)
+
+    def _is_free(self, source: Typeset, state: TypeState) -> bool:
+        """Whether nothing of what is new has to wait for anything: the usual case, and the one that must be fast."""
+        if state.held is source:
+            return True
+        return state.type_url not in _GATED and not source.unknown and not source.since(state.held).removed
 
     def is_too_early(self, snapshot: Snapshot, state: TypeState, now: float) -> bool:
         """Whether the first answer for clusters should wait a moment, since it takes some away of which nothing is known.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -21,12 +21,50 @@ Context = grpc.aio.ServicerContext[Any, Any]
 StreamHandler = Callable[[AsyncIterator[bytes], Context], Awaitable[None]]
 
 
+class StoppingError(Exception):
+    """The server stops, so the stream ends."""
+
+
+class _End:
+    """How a stream ends before its client ends it: the first reason that somebody gives, by interrupting its reading."""
+
+    __slots__ = ("_reading", "reason")
+
+    def __init__(self) -> None:
+        self.reason: Exception | None = None
+        self._reading: asyncio.Task[Any] | None = None
+
+    def put(self, reason: Exception) -> None:
+        """End the stream for that reason."""
+        if self.reason is None:
+            self.reason = reason
+            if self._reading is not None:
+                self._reading.cancel()
+
+    async def reached(self, reading: Coroutine[Any, Any, None]) -> None:
+        """Read until the client has no more to say, or there is a reason to end.
+
+        Raises:
+            CancelledError: the client has cancelled the call.
+        """
+        self._reading = asyncio.current_task()
+        try:
+            await reading
+        except asyncio.CancelledError:
+            if self.reason is None or self._reading is None or self._reading.uncancel():
+                raise
+        except Exception as error:  # noqa: BLE001 - a stream's boundary: it is concluded with whatever went wrong
+            self.reason = self.reason or error
+        finally:
+            self._reading = None
+
+
 class DiscoveryServices:
     """All discovery services over one stream context. `stop` ends every stream, so that clients reconnect elsewhere."""
 
     def __init__(self, shared: StreamContext) -> None:
         self._shared = shared
-        self._ends: set[asyncio.Future[None]] = set()
+        self._ends: set[_End] = set()
         self._none_left = asyncio.Event()
         self._stopping = False
 
@@ -38,8 +76,7 @@ class DiscoveryServices:
         """End all streams with UNAVAILABLE, and refuse new ones."""
         self._stopping = True
         for end in self._ends:
-            if not end.done():
-                end.set_result(None)
+            end.put(StoppingError("this server is shutting down"))
         if not self._ends:
             self._none_left.set()
 
@@ -75,49 +112,38 @@ class DiscoveryServices:
         return handle
 
     async def _serve(self, variant: Variant, only_type: str | None, context: Context) -> None:
-        end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        has_left = False
-
-        def fail(error: Exception) -> None:
-            nonlocal has_left
-            has_left = has_left or isinstance(error, grpc.aio.InternalError)
-            if not end.done():
-                end.set_exception(error)
-
-        end.add_done_callback(lambda ended: ended.exception())  # Seen, also when the client has left before.
+        end = _End()
         connection = Connection(
-            self._shared, variant, context.write, fail, peer=_address(context.peer()), only_type=only_type
+            self._shared, variant, context.write, end.put, peer=_address(context.peer()), only_type=only_type
         )
         self._ends.add(end)
-        reader = asyncio.ensure_future(_read(context, connection))
         try:
-            await asyncio.wait((reader, end), return_when=asyncio.FIRST_COMPLETED)
-            has_ended = reader.done() and reader.exception() is None
-            reader.cancel()
-            await connection.finish(flush=has_ended and not end.done())
-            if has_left:
-                raise asyncio.CancelledError  # A write has failed: gRPC could send no status either.
-            await self._conclude(reader, end, context)
+            await end.reached(_read(context, connection))
+            await connection.finish(flush=end.reason is None)
+            await self._conclude(end.reason, context)
         finally:
             self._ends.discard(end)
             if self._stopping and not self._ends:
                 self._none_left.set()
             connection.close()
-            reader.cancel()
 
-    async def _conclude(self, reader: asyncio.Future[None], end: asyncio.Future[None], context: Context) -> None:
+    async def _conclude(self, reason: Exception | None, context: Context) -> None:
         """Say why the stream ends; a client that has simply ended needs no word."""
-        if end.done():
-            end.result()  # Raises what broke this stream.
-            await context.abort(grpc.StatusCode.UNAVAILABLE, "this server is shutting down")
-        try:
-            await reader
-        except RequestError as error:
-            self._shared.meter.rejected("request")
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
-        except LimitError as error:
-            self._shared.meter.rejected("limit")
-            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
+        match reason:
+            case None:
+                return
+            case StoppingError():
+                await context.abort(grpc.StatusCode.UNAVAILABLE, str(reason))
+            case RequestError():
+                self._shared.meter.rejected("request")
+                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(reason))
+            case LimitError():
+                self._shared.meter.rejected("limit")
+                await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(reason))
+            case grpc.aio.InternalError():
+                raise asyncio.CancelledError  # A write has failed: the client has left, gRPC could send no status.
+            case _:
+                raise reason
 
     def _fetch(self, type_url: str) -> Any:
         async def handle(raw: bytes, context: Context) -> bytes:

@@ -6,21 +6,20 @@ of any steady clock), sends what comes back in that order, and calls `tick` once
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Set as AbstractSet
 from enum import StrEnum
+from typing import NamedTuple
 
 from xds_server.ir.refs import merged
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream import delta, sotw
 from xds_server.stream.claims import Lookup, adopt_delta, adopt_sotw
-from xds_server.stream.goal import Goal
+from xds_server.stream.goal import sized_names
 from xds_server.stream.handover import forget_replaced, note_replaced
 from xds_server.stream.sequencer import MOMENT, ORDER, Inheritance, Sequencer, Waits
 from xds_server.stream.state import TypeState
 from xds_server.wire.request import ErrorDetail, Request, SotwRequest
-from xds_server.wire.resource import Resource
 from xds_server.wire.response import Response
 from xds_server.wire.types import CLUSTER, ENDPOINT, key_of
 
@@ -34,8 +33,7 @@ class Variant(StrEnum):
     DELTA = "delta"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A client's answer to a response: accepted when `error` is None; `took` is the time it took in seconds."""
 
     type_url: str
@@ -46,7 +44,10 @@ class Answer:
 
 
 class Session:
-    """The state of one stream of one node, in either protocol variant."""
+    """The state of one stream of one node, in either protocol variant.
+
+    `answers` and `overdue` (the types of waits that ran out) are for the caller to take and to empty.
+    """
 
     def __init__(
         self,
@@ -62,12 +63,14 @@ class Session:
         self.states: dict[str, TypeState] = {}
         self.deadline: float | None = None
         self.answers: list[Answer] = []
+        self.overdue: list[str] = []
         self._waits = waits or Waits()
         self._before = before or {}
         self._lookup = lookup
         self._inheritance = Inheritance()
         self._sequencer = Sequencer(self.states, self._inheritance, self._waits)
         self._early: list[Request] = []
+        self._in_order: list[TypeState] = []
         self._respond = sotw.respond if variant is Variant.SOTW else delta.respond
 
     def receive(self, request: Request, now: float) -> list[Response]:
@@ -127,6 +130,7 @@ class Session:
         url = request.type_url
         current = snapshot.typeset(url)
         state = self.states[url] = TypeState(url, current.nothing())
+        self._in_order = _ordered(self.states)
         claims = bool(request.version_info if isinstance(request, SotwRequest) else request.initial_versions)
         # A client that goes on may hold something of a type of which it has never accepted a whole response.
         known = self._before.get(url, ()) if claims or self._inheritance.typesets else ()
@@ -137,7 +141,7 @@ class Session:
             delta.subscribe(state, request, first=True)
             adopt_delta(state, request, current, known)
         if url == ENDPOINT:
-            state.resend |= frozenset(state.sub.select(self._warming()))
+            state.resend |= state.sub.select(self._warming())
         # Envoy asks for endpoints before clusters only when it goes on with what an earlier stream gave it.
         goes_on = claims or (url == ENDPOINT and CLUSTER not in self.states)
         if goes_on and not self._inheritance.typesets:
@@ -176,24 +180,18 @@ class Session:
         while moved:
             forget_replaced(self.states, now, self._waits.removal)
             moved = False
-            for state in self._ordered():
+            for state in self._in_order:
                 moved |= self._step(state, snapshot, now, responses)
-        self._note_silence(now)
-        self.deadline = self._next_deadline(now)
+        awaited = {state.waits_for for state in self._in_order if state.waits_for}
+        if awaited:
+            self._note_silence(awaited, now)
+        self.deadline = self._next_deadline(awaited, now)
         return responses
-
-    def _ordered(self) -> Iterator[TypeState]:
-        for url in ORDER:
-            if url in self.states:
-                yield self.states[url]
-        for url, state in self.states.items():
-            if url not in ORDER:
-                yield state
 
     def _step(self, state: TypeState, snapshot: Snapshot, now: float, responses: list[Response]) -> bool:
         source = snapshot.typeset(state.type_url)
         if state.held is source and state.answered and not state.resend and not state.refusals:
-            _note_waiting(state, Goal(source), now)
+            _note_waiting(state, None, now)
             return False
         if state.frozen is not snapshot:
             state.frozen = None
@@ -201,7 +199,7 @@ class Session:
             return False
         goal = self._sequencer.goal(snapshot, state, now)
         step = self._respond(state, goal)
-        _note_waiting(state, goal, now)
+        _note_waiting(state, goal.waits_for, now)
         if step is None:
             return False
         if step.response is None:
@@ -210,55 +208,64 @@ class Session:
             return moved
         # A response that this stream may have had before needs a nonce that it has not had.
         response = step.response if step.response.serial > state.serial else step.response.again()
-        told = {name for name, version in response.changes.items() if version is not None}
-        if self.variant is Variant.SOTW and not state.answered:
-            # The version that a client claims does not tell of what it has applied in part.
-            told |= step.after.resources.keys()
-        state.sent(response, step.after, now)
-        state.timeouts += goal.overdue
+        # The version that a client claims with its first request does not tell of what it has applied in part.
+        is_first = self.variant is Variant.SOTW and not state.answered
+        state.sent(response, step, now)
+        self._count_timeouts(state, goal.overdue)
         responses.append(response)
         if state.type_url == CLUSTER:
-            self._send_endpoints_again([step.after.resources[name] for name in told])
+            self._send_endpoints_again(step.after, step.after.uses.assignments if is_first else step.warms)
         return True
 
-    def _send_endpoints_again(self, clusters: Iterable[Resource]) -> None:
+    def _send_endpoints_again(self, clusters: Typeset, names: frozenset[str]) -> None:
         """A cluster that is sent (again) warms anew and waits for its endpoints, changed or not.
 
         xDS spec, "Resource warming"; measured with Envoy 1.40, it waits 15 s when nothing comes.
         """
         endpoints = self.states.get(ENDPOINT)
-        if endpoints is None:
+        if endpoints is None or not names:
             return
-        names = merged(*(cluster.refs for cluster in clusters)).assignments
-        endpoints.resend |= frozenset(endpoints.sub.select(names))
+        select = endpoints.sub.select
+        # One object for all streams that ask for the same.
+        asked = clusters.shared(("warming", endpoints.sub, names), lambda: sized_names(select(names)))
+        endpoints.resend = endpoints.resend | asked if endpoints.resend else asked
 
-    def _note_silence(self, now: float) -> None:
+    def _count_timeouts(self, state: TypeState, count: int) -> None:
+        state.timeouts += count
+        self.overdue.extend([state.type_url] * count)
+
+    def _note_silence(self, awaited: AbstractSet[str], now: float) -> None:
         """Count the answers that removals waited for in vain."""
-        awaited = {state.waits_for for state in self.states.values()}
-        for state in self.states.values():
+        for state in self._in_order:
             if not state.pending or not self._silent(state, now):
                 continue
             nonce = state.pending[-1].response.nonce
             if state.presumed != nonce and key_of(state.type_url) in awaited:
-                state.timeouts += 1
+                self._count_timeouts(state, 1)
                 state.presumed = nonce
 
     def _silent(self, state: TypeState, now: float) -> bool:
         return now >= state.pending[-1].sent_at + self._waits.removal
 
-    def _next_deadline(self, now: float) -> float | None:
+    def _next_deadline(self, awaited: AbstractSet[str], now: float) -> float | None:
         """When the first of the waits runs out, None when nothing waits."""
         waits, since = self._waits, self._inheritance.since
         ends = [since + wait for wait in ((waits.order, waits.removal) if self._inheritance.typesets else (MOMENT,))]
-        awaited = {state.waits_for for state in self.states.values()}
-        for state in self.states.values():
-            ends.extend(replaced.since + waits.removal for replaced in state.replaced.values())
-            if state.pending and key_of(state.type_url) in awaited:
+        for state in self._in_order:
+            if state.replaced:
+                ends.extend(replaced.since + waits.removal for replaced in state.replaced.values())
+            if awaited and state.pending and key_of(state.type_url) in awaited:
                 ends += [pending.sent_at + waits.order for pending in state.pending]
                 ends.append(state.pending[-1].sent_at + waits.removal)
         return min((end for end in ends if end > now), default=None)
 
 
-def _note_waiting(state: TypeState, goal: Goal, now: float) -> None:
-    if state.waits_for != goal.waits_for:
-        state.waits_for, state.waits_since = goal.waits_for, now
+def _ordered(states: Mapping[str, TypeState]) -> list[TypeState]:
+    """The states in the order in which their types are looked at."""
+    rank = {url: number for number, url in enumerate(ORDER)}
+    return sorted(states.values(), key=lambda state: rank.get(state.type_url, len(ORDER)))
+
+
+def _note_waiting(state: TypeState, waits_for: str | None, now: float) -> None:
+    if state.waits_for != waits_for:
+        state.waits_for, state.waits_since = waits_for, now

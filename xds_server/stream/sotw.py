@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from operator import attrgetter
 
+from xds_server.ir.refs import NO_NAMES
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream.doubt import Doubtful
-from xds_server.stream.goal import Goal, Step, sized
+from xds_server.stream.goal import Goal, Step, answer, sized
 from xds_server.stream.portions import first_portion
 from xds_server.stream.state import TypeState
 from xds_server.stream.subscription import WILDCARD, Subscription, subscription
@@ -36,9 +37,9 @@ def subscribe(state: TypeState, request: SotwRequest, *, first: bool) -> None:
     state.sub = wanted
     if wanted.wildcard and not before.wildcard:
         state.forget_unless(before.names)
-    added = frozenset() if before.wildcard else wanted.names - before.names
-    state.resend = frozenset(wanted.select(state.resend | added))
-    state.fresh = frozenset(wanted.select(state.fresh | added))
+    added = NO_NAMES if before.wildcard else wanted.names - before.names
+    state.resend = wanted.select(state.resend | added)
+    state.fresh = wanted.select(state.fresh | added)
 
 
 def respond(state: TypeState, goal: Goal) -> Step | None:
@@ -63,12 +64,12 @@ def _step(state: TypeState, goal: Goal) -> Step | None:
             return None
     if whole:
         typeset = _without_doubts(goal.typeset)
-        return Step(_build_whole(state, typeset, goal.withheld), typeset)
+        return answer(_build_whole(state, typeset, goal.withheld), state.held, typeset)
     news, after = first_portion(
         state, goal.typeset, _news(state, goal.typeset, goal.withheld), attrgetter("sotw_field")
     )
     sent = [goal.typeset.resources[name] for name in news]
-    return Step(response.sotw(state.type_url, goal.typeset.version, sent, news), after)
+    return answer(response.sotw(state.type_url, goal.typeset.version, sent, news), state.held, after)
 
 
 def _news(state: TypeState, typeset: Typeset, withheld: frozenset[str]) -> dict[str, str | None]:
@@ -82,7 +83,7 @@ def _news(state: TypeState, typeset: Typeset, withheld: frozenset[str]) -> dict[
 
 
 def _removed(state: TypeState, typeset: Typeset) -> list[str]:
-    return state.sub.select(typeset.since(state.held).removed)
+    return [name for name in typeset.since(state.held).removed if state.sub.covers(name)]
 
 
 def _build_whole(state: TypeState, typeset: Typeset, withheld: frozenset[str]) -> Response:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from xds_server.ir.refs import Refs
+from xds_server.ir.refs import NO_NAMES, Refs
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream.doubt import Doubtful
+from xds_server.stream.goal import Step
 from xds_server.stream.subscription import NOTHING, Subscription
 from xds_server.wire.request import ErrorDetail
 from xds_server.wire.resource import Resource
@@ -34,22 +36,23 @@ Refusal = frozenset[tuple[str, str | None]]
 """Contents that were refused together: (name, version), version None for a removal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(NamedTuple):
     """A response that waits for its ACK or NACK.
 
-    `after` is what the client has once it accepts; `asked` are the names in it that a request had asked for, so that
-    it is not sure whether the client had them before.
+    `before` is what the client should have when it gets it, `after` what it has once it accepts, `releases` the names
+    whose content before refers to more than that after; `asked` are the names in it that a request had asked for, so
+    that it is not sure whether the client had them before.
     """
 
     response: Response
+    before: Typeset
     after: Typeset
+    releases: frozenset[str]
     sent_at: float
-    asked: frozenset[str] = frozenset()
+    asked: frozenset[str] = NO_NAMES
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A version and when (POSIX seconds) something was done with it; `nonce` of the response concerned."""
 
     version: str
@@ -117,9 +120,7 @@ class TypeState:
         self.sub: Subscription = NOTHING
         self.named = False
         self.start(base)
-        self.resend: frozenset[str] = frozenset()
-        self.asked: frozenset[str] = frozenset()
-        self.fresh: frozenset[str] = frozenset()
+        self.resend = self.asked = self.fresh = NO_NAMES
         self.answered = False
         self.guessed = False
         self.pending: list[Pending] = []
@@ -152,16 +153,16 @@ class TypeState:
                 return pending
         return None
 
-    def sent(self, response: Response, after: Typeset, now: float) -> None:
-        """Note that a response went out."""
+    def sent(self, response: Response, step: Step, now: float) -> None:
+        """Note that the response of a step went out, with that nonce."""
         asked = frozenset(response.changes) if self.guessed else self.fresh
-        self.pending.append(Pending(response, after, now, asked))
-        self.held = after
+        self.pending.append(Pending(response, self.held, step.after, step.releases, now, asked))
+        self.held = step.after
         self.answered = True
         self.guessed = False
-        self.resend = self.resend.difference(response.changes)
-        self.asked = frozenset()
-        self.fresh = self.fresh.difference(response.changes)
+        self.resend = self.resend.difference(response.changes) if self.resend else NO_NAMES
+        self.asked = NO_NAMES
+        self.fresh = self.fresh.difference(response.changes) if self.fresh else NO_NAMES
         self.serial = response.serial
         self.last_sent = Mark(response.version, response.nonce, now)
 
@@ -174,7 +175,7 @@ class TypeState:
         """Note that the client has nothing but `names` of what it had: it asks for everything from now on."""
         self.acked = _only(self.acked, names)
         self.held = _only(self.held, names)
-        self.pending = [replace(each, after=_only(each.after, names)) for each in self.pending]
+        self.pending = [each._replace(after=_only(each.after, names)) for each in self.pending]
         self.answered = False
 
     def ack(self, pending: Pending, now: float) -> None:
@@ -220,7 +221,7 @@ class TypeState:
         for index, later in enumerate(self.pending):
             changes = {name: later.after.get(name) for name in later.response.changes}
             self.held = self.held.overlay(changes)
-            self.pending[index] = replace(later, after=self.held)
+            self.pending[index] = later._replace(after=self.held)
 
     def has_refused(self, content: Resource | None) -> bool:
         """Whether the client has refused this content for itself."""

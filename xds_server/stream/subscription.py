@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
+
+from xds_server.ir.refs import NO_NAMES
 
 WILDCARD = "*"
 
@@ -20,15 +21,15 @@ class Subscription:
         """Whether a resource of that name is asked for."""
         return self.wildcard or name in self.names
 
-    def select(self, names: Iterable[str]) -> list[str]:
-        """Those of `names` that are asked for, in their order."""
-        return list(names) if self.wildcard else [name for name in names if name in self.names]
+    def select(self, names: frozenset[str]) -> frozenset[str]:
+        """Those of `names` that are asked for."""
+        return names if self.wildcard else (names & self.names) or NO_NAMES
 
 
 _interned: WeakValueDictionary[tuple[bool, frozenset[str]], Subscription] = WeakValueDictionary()
 
 
-def subscription(*, wildcard: bool = False, names: frozenset[str] = frozenset()) -> Subscription:
+def subscription(*, wildcard: bool = False, names: frozenset[str] = NO_NAMES) -> Subscription:
     """The one subscription of that meaning."""
     found = _interned.get((wildcard, names))
     if found is None:

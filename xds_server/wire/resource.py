@@ -18,6 +18,9 @@ class Resource:
     first use, and shared by all responses.
     """
 
+    is_known = True
+    """Whether it is known for sure what the content is."""
+
     __slots__ = ("_delta_field", "_sotw_field", "body", "digest", "name", "origins", "refs", "type_url", "version")
 
     def __init__(
@@ -68,6 +71,8 @@ class Held(Resource):
 
     Since nothing is known of it, it may refer to anything.
     """
+
+    is_known = False
 
     __slots__ = ()
 
