@@ -32,6 +32,7 @@ from xds_server.sources.registry import make_sources
 from xds_server.status.events import EventBus
 from xds_server.status.gauges import observe_fleet
 from xds_server.status.tracker import Tracker
+from xds_server.stream.admission import grouping_of
 from xds_server.stream.context import Limits, StreamContext
 from xds_server.stream.sequencer import Waits
 from xds_server.stream.server import XdsServer
@@ -100,7 +101,7 @@ def build(settings: Settings) -> App:
 
     observe_fleet(metrics, groups, tracker, pipeline.sources)
     deps = AdminDeps(groups, tracker, bus, pipeline.sources, unready, to_json, metrics.render)
-    xds = XdsServer(StreamContext(groups, tracker, metrics, waits, limits))
+    xds = XdsServer(StreamContext(groups, tracker, metrics, waits, limits, grouping=grouping_of(settings.groups)))
     return App(groups, bus, pipeline, sources, xds, AdminServer(deps), stopping)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from xds_server.settings.base import Section
 from xds_server.settings.units import Count, Interval, Percent, Share
@@ -27,13 +28,30 @@ class Match(Section):
     """What a node must be like; all that is given must fit."""
 
     id: str | None = None
-    """Pattern for `node.id`, with `*` and `?` as in file names."""
+    """Pattern for `node.id`, with `*`, `?` and `[…]` as in file names."""
     cluster: str | None = None
     """Pattern for `node.cluster`."""
     metadata: dict[str, object] = Field(default_factory=dict)
-    """Keys of `node.metadata` and the values that they must have."""
+    """Keys of `node.metadata`, by name or by path with dots, and the values that they must have."""
     locality: Locality | None = None
     """Where the node says that it is."""
+
+    @field_validator("metadata", mode="after")
+    @classmethod
+    def _can_be_met(cls, metadata: dict[str, object]) -> dict[str, object]:
+        """A value that JSON lacks (YAML has dates) would fit no node."""
+        for key, value in metadata.items():
+            if not _is_json(value):
+                raise PydanticCustomError("expected", f"text, a number, true, false, a list or a mapping for {key}")
+        return metadata
+
+
+def _is_json(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(_is_json(each) for each in value.values())
+    if isinstance(value, list | tuple):
+        return all(_is_json(each) for each in value)
+    return value is None or isinstance(value, str | int | float)
 
 
 class GroupRule(Section):

@@ -19,7 +19,6 @@ LATER = frozenset(
         "admin.tokens",
         "admin.hosts",
         "state_dir",
-        "groups",
         "observers",
         "rollout",
         "history",

@@ -27,7 +27,7 @@ class Settings(Section):
     files: Files = Files()
     """What holds for all entries of kind `files`."""
     groups: tuple[GroupRule, ...] = ()
-    """Which node is of which group, before the default rule."""
+    """Which node is of which group. The first entry that fits counts, before what the node says itself."""
     observers: Observers = Observers()
     """What is measured outside."""
     rollout: Rollout = Rollout()

@@ -123,7 +123,7 @@ class Connection:
         group = self._shared.groups.get(self.node.group)
         if group is not None:
             group.unwatch(self)
-        self._shared.departed.remember(self.node.group, self.node.id, session.legacy())
+        self._shared.departed.remember(self.node, session.legacy())
         self._shared.tracker.left(self)
         self._session = None
 
@@ -174,16 +174,18 @@ class Connection:
     def _identify(self, raw: bytes) -> Session:
         """Learn from the first request who the node is; later ones may repeat it, but not be another."""
         if self._session is not None and self.node is not None:
-            if raw and node_id(raw) != self.node.id and parse_node(raw).id != self.node.id:
-                msg = f"this stream is of node {self.node.id!r}; a request on it names node {parse_node(raw).id!r}"
-                raise RequestError(msg)
+            if raw and node_id(raw) != self.node.id:
+                other = parse_node(raw, self._shared.grouping)
+                if other.id != self.node.id:
+                    msg = f"this stream is of node {self.node.id!r}; a request on it names node {other.id!r}"
+                    raise RequestError(msg)
             return self._session
         if not raw:
             msg = "the first request of a stream must have a node with an id"
             raise RequestError(msg)
-        self.node = node = parse_node(raw)
+        self.node = node = parse_node(raw, self._shared.grouping)
         group = self._shared.groups.obtain(node.group)
-        before = self._shared.departed.recall(node.group, node.id)
+        before = self._shared.departed.recall(node)
         session = Session(self._variant, waits=self._shared.waits, before=before, lookup=group.typeset)
         self._session = session
         group.watch(self, self._publish)

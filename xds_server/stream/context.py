@@ -11,6 +11,8 @@ from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.typeset import Typeset
 from xds_server.status.tracker import Tracker
 from xds_server.stream.sequencer import Waits
+from xds_server.wire.grouping import Grouping
+from xds_server.wire.node import NodeInfo
 from xds_server.wire.request import RequestParser
 
 _DEPARTED_KEPT = 10_000
@@ -49,21 +51,25 @@ class Limits:
 
 
 class Departed:
-    """What nodes may go on to act on after their stream has ended: references to shared typesets, per node."""
+    """What nodes may go on to act on after their stream has ended: references to shared typesets, per node.
+
+    It counts in the group where it was seen: a node that comes in another one holds what that one has sent.
+    """
 
     def __init__(self) -> None:
-        self._left: OrderedDict[tuple[str, str], Mapping[str, tuple[Typeset, ...]]] = OrderedDict()
+        self._left: OrderedDict[str, tuple[str, Mapping[str, tuple[Typeset, ...]]]] = OrderedDict()
 
-    def remember(self, group: str, node: str, legacy: Mapping[str, tuple[Typeset, ...]]) -> None:
+    def remember(self, node: NodeInfo, legacy: Mapping[str, tuple[Typeset, ...]]) -> None:
         """Note what a stream left its node with."""
-        self._left.pop((group, node), None)
-        self._left[group, node] = legacy
+        self._left.pop(node.id, None)
+        self._left[node.id] = (node.group, legacy)
         if len(self._left) > _DEPARTED_KEPT:
             self._left.popitem(last=False)
 
-    def recall(self, group: str, node: str) -> Mapping[str, tuple[Typeset, ...]]:
-        """What the node's last stream left it with; empty when nothing is known."""
-        return self._left.get((group, node), {})
+    def recall(self, node: NodeInfo) -> Mapping[str, tuple[Typeset, ...]]:
+        """What the node's last stream left it with; empty when nothing is known of it in this group."""
+        group, legacy = self._left.get(node.id, ("", {}))
+        return legacy if group == node.group else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +83,4 @@ class StreamContext:
     limits: Limits = field(default_factory=Limits)
     parser: RequestParser = field(default_factory=RequestParser)
     departed: Departed = field(default_factory=Departed)
+    grouping: Grouping = field(default_factory=Grouping)

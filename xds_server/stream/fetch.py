@@ -30,7 +30,7 @@ def fetch(shared: StreamContext, type_url: str, raw: bytes) -> bytes:
     if request.type_url not in ("", type_url):
         msg = f"type_url is {request.type_url}, but this service serves {type_url}"
         raise RequestError(msg)
-    group = shared.groups.get(parse_node(node).group)
+    group = shared.groups.get(parse_node(node, shared.grouping).group)
     if not shared.groups.synced:
         msg = "not every source is synced yet"
         raise NotSyncedError(msg)

@@ -8,10 +8,8 @@ from envoy.config.core.v3 import base_pb2
 from google.protobuf.message import DecodeError
 
 from xds_server.wire.decode import cut_field
+from xds_server.wire.grouping import Grouping
 from xds_server.wire.request import RequestError
-
-GROUP_METADATA = "tidegate.dev/group"
-"""The metadata key by which a node names its group."""
 
 _LONGEST_ID = 1024
 
@@ -26,10 +24,8 @@ class NodeInfo:
     build: str
 
 
-def parse_node(raw: bytes) -> NodeInfo:
-    """Read a Node message.
-
-    The group is `metadata["tidegate.dev/group"]`, else the node's cluster, else `default`.
+def parse_node(raw: bytes, grouping: Grouping) -> NodeInfo:
+    """Read a Node message; `grouping` tells its group.
 
     Raises:
         RequestError: the bytes are not a Node, or its id is empty, too long, or can't be shown.
@@ -46,8 +42,7 @@ def parse_node(raw: bytes) -> NodeInfo:
     if len(node.id) > _LONGEST_ID or not node.id.isprintable():
         msg = f"node.id must be printable and have at most {_LONGEST_ID} characters"
         raise RequestError(msg)
-    named = node.metadata.fields[GROUP_METADATA].string_value if GROUP_METADATA in node.metadata.fields else ""
-    return NodeInfo(node.id, node.cluster, named or node.cluster or "default", _build_of(node))
+    return NodeInfo(node.id, node.cluster, grouping.group_of(node), _build_of(node))
 
 
 def _build_of(node: base_pb2.Node) -> str:

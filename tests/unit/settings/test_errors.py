@@ -66,6 +66,10 @@ def test_an_unknown_key_names_its_path_and_the_nearest_known_key(faults: Faults,
         ("sources: [{kind: files, path: a, watch: maybe}]", 'sources[0].watch: found "maybe", expected true or false'),
         ("sources: [{kind: files, path: ''}]", 'sources[0].path: found "", expected a path'),
         ("groups: [{match: {id: 5}, group: g}]", "groups[0].match.id: found 5, expected a string"),
+        (
+            "groups: [{match: {metadata: {day: 2026-11-30}}, group: g}]",
+            "groups[0].match.metadata: found a mapping, expected text, a number, true, false, a list or a mapping for day",
+        ),
         ("groups: [{match: {}, group: ''}]", 'groups[0].group: found "", expected a text that is not empty'),
         ("rollout: {strategy: al}", 'rollout.strategy: found "al", expected one of immediate, canary'),
         (

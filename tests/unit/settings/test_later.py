@@ -13,6 +13,7 @@ xds: {address: "a:1", max_streams: 1, max_request_bytes: 1, max_names: 1, coales
 admin: {address: "a:2"}
 sources: [{kind: files, path: a, watch: false}]
 files: {settle: 1}
+groups: [{match: {}, group: a}]
 log: {level: info, format: json}
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from envoy.config.core.v3 import base_pb2
 
+from xds_server.wire.grouping import Grouping
 from xds_server.wire.node import NodeInfo, node_id, parse_node
 from xds_server.wire.request import RequestError
 
@@ -19,27 +20,27 @@ def node(**fields: str) -> base_pb2.Node:
 
 
 def test_the_group_is_the_metadata_s_else_the_cluster_s_else_default() -> None:
-    assert parse_node(node(id="n").SerializeToString()) == NodeInfo("n", "", "default", "1.40.2")
+    assert parse_node(node(id="n").SerializeToString(), Grouping()) == NodeInfo("n", "", "default", "1.40.2")
     edge = node(id="n", cluster="edge")
-    assert parse_node(edge.SerializeToString()).group == "edge"
+    assert parse_node(edge.SerializeToString(), Grouping()).group == "edge"
     edge.metadata["tidegate.dev/group"] = "blue"
-    assert parse_node(edge.SerializeToString()).group == "blue"
+    assert parse_node(edge.SerializeToString(), Grouping()).group == "blue"
 
 
 def test_a_client_without_build_version_is_known_by_its_user_agent() -> None:
     grpc = base_pb2.Node(id="n", user_agent_name="gRPC C-core", user_agent_version="C-core 1.85")
-    assert parse_node(grpc.SerializeToString()).build == "C-core 1.85"
+    assert parse_node(grpc.SerializeToString(), Grouping()).build == "C-core 1.85"
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", "x" * 1025, "\x1b[31m"])
 def test_ids_that_nobody_could_read(name: str) -> None:
     with pytest.raises(RequestError, match=r"node\.id"):
-        parse_node(node(id=name).SerializeToString())
+        parse_node(node(id=name).SerializeToString(), Grouping())
 
 
 def test_bytes_that_are_no_node() -> None:
     with pytest.raises(RequestError, match="not a Node"):
-        parse_node(b"\xff\xff")
+        parse_node(b"\xff\xff", Grouping())
 
 
 def test_the_id_alone() -> None:
