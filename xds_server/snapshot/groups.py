@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 
@@ -12,8 +13,8 @@ Listener = Callable[[Snapshot], None]
 Later = Callable[[Callable[[], None]], object]
 """Has a function called a little later, after others have had their turn (`loop.call_soon`)."""
 
-_TOLD_AT_ONCE = 100
-"""How many listeners are told before others get their turn: some milliseconds of work."""
+_TURN = 0.005
+"""Seconds for which listeners are told before others get their turn."""
 
 
 class Tally:
@@ -87,7 +88,8 @@ class Group:
             self._tell()
 
     def _tell(self) -> None:
-        for _ in range(min(_TOLD_AT_ONCE, len(self._untold))):
+        end = time.perf_counter() + _TURN
+        while self._untold and time.perf_counter() < end:
             listener = self._listeners.get(self._untold.popleft())
             if listener is not None and self.current is not None:
                 listener(self.current)

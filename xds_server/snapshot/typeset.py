@@ -28,7 +28,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What must be sent (`changed`: new or other content) and taken away (`removed`) to get from one to the other."""
+    """What must be sent (`changed`: new or other content) and taken away (`removed`) to get from one to the other.
+
+    Both in the order of names.
+    """
 
     changed: tuple[Resource, ...]
     removed: tuple[str, ...]
@@ -122,9 +125,14 @@ class Typeset:
         if not real:
             return self
         successor = self._changed(real)
+        for name, new in real.items():
+            old = self.resources.get(name)
+            if old is not None and new is not None:
+                new.make_ready_like(old)
         if self._root is self and self._number == self._log.first + len(self._log.entries):
             successor._log = self._log
             successor._number = self._log.append(frozenset(real))
+            successor.since(self)  # It is what streams will ask for; they find it ready.
         return successor
 
     def overlay(self, changes: Mapping[str, Resource | None]) -> Typeset:
@@ -188,12 +196,14 @@ class Typeset:
         resources = dict(self.resources)
         total = self._total
         for name, new in changes.items():
-            old = resources.pop(name, None)
+            old = resources.get(name)
             if old is not None:
                 total -= old.digest
             if new is not None:
                 resources[name] = new
                 total += new.digest
+            elif old is not None:
+                del resources[name]
         changed = Typeset(self.type_url, resources, total & _DIGEST_BITS)
         unknown = {name for name, new in changes.items() if new is not None and not new.is_known}
         changed._unknown = (self.unknown - changes.keys()) | unknown or NO_NAMES
@@ -217,7 +227,7 @@ class Typeset:
             logged = new_root._log.between(old_root._number, new_root._number)
             if logged is not None:
                 return sorted(logged | self._overlay | older._overlay)
-        return [*self.resources, *(name for name in older.resources if name not in self.resources)]
+        return sorted(self.resources.keys() | older.resources.keys())
 
 
 _NOTHING = Difference((), ())

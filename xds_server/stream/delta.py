@@ -89,11 +89,15 @@ def _only_frozen_removals(state: TypeState, changes: dict[str, str | None], agai
 def _changes(
     state: TypeState, typeset: Typeset, again: frozenset[str], withheld: frozenset[str]
 ) -> dict[str, str | None]:
-    """Name → version (None: removed) of all that this client has to hear of."""
+    """Name → version (None: removed) of all that this client has to hear of.
+
+    What is new comes first, so that nothing new waits behind a long list of what is gone.
+    """
     difference = typeset.since(state.held)
     covers = state.sub.covers
     changes: dict[str, str | None] = {each.name: each.version for each in difference.changed if covers(each.name)}
     changes.update((name, None) for name in difference.removed if covers(name) and name not in withheld)
+    if again <= changes.keys():
+        return changes
     changes.update((name, typeset.version_of(name)) for name in again)
-    # What is new comes first, so that nothing new waits behind a long list of what is gone.
     return dict(sorted(changes.items(), key=lambda change: (change[1] is None, change[0])))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from xds_server.ir.refs import NO_NAMES, merged
+from xds_server.ir.refs import NO_NAMES, NO_REFS, merged
 from xds_server.snapshot.typeset import Typeset
 from xds_server.wire.resource import Resource
 from xds_server.wire.response import Response
@@ -52,11 +52,13 @@ def answer(response: Response, before: Typeset, after: Typeset) -> Step:
 
 def released(before: Typeset, after: Typeset, names: Iterable[str]) -> frozenset[str]:
     """Those of `names` whose content before refers to more than that after."""
-    return frozenset(name for name in names if _releases(before.get(name), after.get(name))) or NO_NAMES
+    olds = (before.resources.get(name) for name in names)
+    referring = [old for old in olds if old is not None and old.refs is not NO_REFS]
+    return frozenset(old.name for old in referring if _releases(old, after.resources.get(old.name))) or NO_NAMES
 
 
-def _releases(old: Resource | None, new: Resource | None) -> bool:
-    if old is None or not old.refs:
+def _releases(old: Resource, new: Resource | None) -> bool:
+    if not old.refs:
         return False
     return new is None or not (
         old.refs.clusters <= new.refs.clusters

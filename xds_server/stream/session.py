@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set as AbstractSet
 from enum import StrEnum
 from typing import NamedTuple
 
-from xds_server.ir.refs import merged
+from xds_server.ir.refs import NO_NAMES, merged
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream import delta, sotw
@@ -151,11 +151,9 @@ class Session:
     def _warming(self) -> frozenset[str]:
         """The assignments for which clusters may be waiting that were sent before endpoints were asked for."""
         clusters, before = self.states.get(CLUSTER), self._before.get(CLUSTER, ())
-        if clusters is None:
-            sent = [each for newer in before[:-2] for each in newer.since(before[-2]).changed]
-        else:
-            pairs = [(pending.after, name) for pending in clusters.pending for name in pending.response.changes]
-            sent = [after.resources[name] for after, name in pairs if name in after]
+        if clusters is not None:
+            return NO_NAMES.union(*(pending.warms for pending in clusters.pending))
+        sent = [each for newer in before[:-2] for each in newer.since(before[-2]).changed]
         return merged(*(each.refs for each in sent)).assignments
 
     def _answer(self, state: TypeState, request: Request, snapshot: Snapshot, now: float) -> None:

@@ -8,7 +8,7 @@ from xds_server.ir.refs import NO_NAMES
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream.doubt import Doubtful
 from xds_server.stream.goal import Goal, Step, answer, sized
-from xds_server.stream.portions import first_portion
+from xds_server.stream.portions import Changes, first_portion
 from xds_server.stream.state import TypeState
 from xds_server.stream.subscription import WILDCARD, Subscription, subscription
 from xds_server.wire import response
@@ -53,28 +53,31 @@ def respond(state: TypeState, goal: Goal) -> Step | None:
 def _step(state: TypeState, goal: Goal) -> Step | None:
     """What all streams do that stand where this one stands."""
     whole = state.type_url in WHOLE_STATE
+    news = _news(state, goal.typeset, goal.withheld)
     if whole and not state.answered:
         # The first answer is due even when empty, since clients wait for it, but not while all of it is held back.
         if goal.withheld and not _covered(goal.typeset, state.sub):
             return None
-    elif not _news(state, goal.typeset, goal.withheld):
+    elif not news:
         if not whole or not _removed(state, goal.typeset):
             return Step(None, goal.typeset)
         if state.frozen is not None:
             return None
     if whole:
         typeset = _without_doubts(goal.typeset)
-        return answer(_build_whole(state, typeset, goal.withheld), state.held, typeset)
-    news, after = first_portion(
-        state, goal.typeset, _news(state, goal.typeset, goal.withheld), attrgetter("sotw_field")
-    )
-    sent = [goal.typeset.resources[name] for name in news]
-    return answer(response.sotw(state.type_url, goal.typeset.version, sent, news), state.held, after)
+        if typeset is not goal.typeset:
+            news = _news(state, typeset, goal.withheld)
+        return answer(_build_whole(state, typeset, news), state.held, typeset)
+    part, after = first_portion(state, goal.typeset, news, attrgetter("sotw_field"))
+    sent = [goal.typeset.resources[name] for name in part]
+    return answer(response.sotw(state.type_url, goal.typeset.version, sent, part), state.held, after)
 
 
-def _news(state: TypeState, typeset: Typeset, withheld: frozenset[str]) -> dict[str, str | None]:
+def _news(state: TypeState, typeset: Typeset, withheld: frozenset[str]) -> Changes:
     difference = typeset.since(state.held)
     names = {each.name: each.version for each in difference.changed if state.sub.covers(each.name)}
+    if not state.resend:
+        return names
     for name in state.resend - withheld:
         content = typeset.get(name)
         if content is not None and not isinstance(content, Doubtful):
@@ -86,18 +89,18 @@ def _removed(state: TypeState, typeset: Typeset) -> list[str]:
     return [name for name in typeset.since(state.held).removed if state.sub.covers(name)]
 
 
-def _build_whole(state: TypeState, typeset: Typeset, withheld: frozenset[str]) -> Response:
-    news = _news(state, typeset, withheld)
+def _build_whole(state: TypeState, typeset: Typeset, news: Changes) -> Response:
     sent = [typeset.resources[name] for name in _covered(typeset, state.sub)]
     if state.guessed:
         # Where it is not sure what the client has, all may be new to it.
         news = {resource.name: resource.version for resource in sent}
-    return response.sotw(state.type_url, typeset.version, sent, news | dict.fromkeys(_removed(state, typeset)))
+    return response.sotw(state.type_url, typeset.version, sent, {**news, **dict.fromkeys(_removed(state, typeset))})
 
 
 def _without_doubts(typeset: Typeset) -> Typeset:
     """With a response that holds all, what a client may have in one of two contents becomes the old one."""
-    return typeset.overlay({each.name: each.old for each in typeset if isinstance(each, Doubtful)})
+    unknown = [typeset.resources[name] for name in typeset.unknown]
+    return typeset.overlay({each.name: each.old for each in unknown if isinstance(each, Doubtful)})
 
 
 def _covered(typeset: Typeset, sub: Subscription) -> list[str]:

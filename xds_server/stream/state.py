@@ -40,7 +40,8 @@ class Pending(NamedTuple):
     """A response that waits for its ACK or NACK.
 
     `before` is what the client should have when it gets it, `after` what it has once it accepts, `releases` the names
-    whose content before refers to more than that after; `asked` are the names in it that a request had asked for, so
+    whose content before refers to more than that after, `warms` the assignments for which the clusters in it wait;
+    `asked` are the names in it that a request had asked for, so
     that it is not sure whether the client had them before.
     """
 
@@ -48,6 +49,7 @@ class Pending(NamedTuple):
     before: Typeset
     after: Typeset
     releases: frozenset[str]
+    warms: frozenset[str]
     sent_at: float
     asked: frozenset[str] = NO_NAMES
 
@@ -156,7 +158,7 @@ class TypeState:
     def sent(self, response: Response, step: Step, now: float) -> None:
         """Note that the response of a step went out, with that nonce."""
         asked = frozenset(response.changes) if self.guessed else self.fresh
-        self.pending.append(Pending(response, self.held, step.after, step.releases, now, asked))
+        self.pending.append(Pending(response, self.held, step.after, step.releases, step.warms, now, asked))
         self.held = step.after
         self.answered = True
         self.guessed = False

@@ -15,7 +15,7 @@ from typing import Any as Anything
 
 from google.protobuf.message import DecodeError, Message
 
-from xds_server.ir.refs import NO_REFS, Refs
+from xds_server.ir.refs import NO_NAMES, NO_REFS, Refs
 from xds_server.translate.protos import ANY, children, class_of, full_name
 from xds_server.translate.reach import Reach
 
@@ -35,7 +35,7 @@ class _Found:
         names = (self.clusters, self.assignments, self.routes, self.secrets)
         for each in names:
             each.discard("")
-        return Refs(*(frozenset(each) for each in names)) if any(names) else NO_REFS
+        return Refs(*(frozenset(each) or NO_NAMES for each in names)) if any(names) else NO_REFS
 
 
 def refs_of(message: Message) -> Refs:

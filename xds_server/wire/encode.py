@@ -6,7 +6,10 @@ lets one resource's bytes be shared by every response that carries it.
 
 from __future__ import annotations
 
+from functools import lru_cache
 
+
+@lru_cache(maxsize=4096)
 def varint(value: int) -> bytes:
     """Encode a non-negative integer as a base-128 varint."""
     if value < 0x80:

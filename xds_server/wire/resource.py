@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 
 from xds_server.ir.origin import Origin
@@ -58,8 +59,15 @@ class Resource:
             ready = self._delta_field = field(2, inner)
         return ready
 
+    def make_ready_like(self, predecessor: Resource) -> None:
+        """Make the fields that its predecessor was sent with; whoever derives has time for it, streams have not."""
+        if predecessor._sotw_field is not None:
+            _ = self.sotw_field
+        if predecessor._delta_field is not None:
+            _ = self.delta_field
+
     def _any(self) -> bytes:
-        return text(1, self.type_url) + field(2, self.body)
+        return _type_url_field(self.type_url) + field(2, self.body)
 
     def __repr__(self) -> str:
         """Name and version; never the content, which may hold keys."""
@@ -80,6 +88,12 @@ class Held(Resource):
         super().__init__(name, type_url, b"", ANYTHING)
         self.version = version
         self.digest = identity_digest(name, version)
+
+
+@lru_cache(maxsize=64)
+def _type_url_field(type_url: str) -> bytes:
+    """`type_url` (1) of an Any."""
+    return text(1, type_url)
 
 
 def identity_digest(name: str, version: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from xds_server.snapshot.groups import Groups
@@ -34,12 +35,16 @@ def test_many_listeners_are_told_in_turns_and_the_late_ones_hear_of_the_newest_o
     heard: dict[int, list[int]] = {number: [] for number in range(250)}
 
     def listener(told: list[int]) -> Callable[[Snapshot], None]:
-        return lambda snapshot: told.append(snapshot.seq)
+        def listen(snapshot: Snapshot) -> None:
+            time.sleep(0.0005)
+            told.append(snapshot.seq)
+
+        return listen
 
     for number, told in heard.items():
         group.watch(number, listener(told))
     group.publish(Snapshot("g", 1, 0.0))
-    assert sum(map(len, heard.values())) == 100
+    assert 1 <= sum(map(len, heard.values())) <= 20, "a turn is short, however long each listener takes"
     group.unwatch(249)
     group.publish(Snapshot("g", 2, 0.0))
     assert len(turns) == 1, "a second publish does not start a second round"
