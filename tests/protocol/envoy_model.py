@@ -4,7 +4,9 @@ Facts: a new or changed cluster warms until an assignment comes after it, change
 CDS requests, the answer included (source/common/upstream/cluster_manager_impl.cc, `updateClusterCounts`;
 measured with 1.40). A listener is accepted at once and takes over from its predecessor when its route
 configuration and secrets are there. Of a response with several routes, assignments or secrets, those before the
-first bad one are applied (source/extensions/config_subscription/grpc/watch_map.cc).
+first bad one are applied, and what is removed comes last (source/extensions/config_subscription/grpc/watch_map.cc).
+What was applied of a response that was refused is not claimed on the next stream, and what it removed still is
+(delta_subscription_state.cc, `handleGoodResponse`: versions are noted once all was accepted).
 """
 
 from __future__ import annotations
@@ -125,7 +127,6 @@ class EnvoyModel(Client):
         url = received.type_url
         for name in self._gone(received):
             del phases[name], self.held[url][name]
-            self._unclaim(url, (name,))
         for each in received.contents:
             phase = phases.get(each.name, _Phase())
             newest = phase.newest()
@@ -134,21 +135,16 @@ class EnvoyModel(Client):
             phases[each.name] = phase
             phase.warming, phase.fresh, phase.stream = each, not each.refs.assignments, self.streams
             self.held[url][each.name] = each
-            self._claim(received, each.name)
         if not bad:
             return None
         self.refusals[received.nonce] = Refusal(frozenset(bad), named=True)
         return _WORDS[url] + ", ".join(f"{name}: it is bad" for name in bad)
 
     def _apply_named(self, received: Received) -> str | None:
-        """Routes, endpoints, secrets: each has its own watch, and the first bad one ends the update."""
+        """Routes, endpoints, secrets: each has its own watch, and the first bad one ends the update, removals with it."""
         url = received.type_url
         wanted = self.speech.names.get(url) or frozenset()
         self._check_removal(url, received.removed)
-        for name in self._gone(received):
-            del self.held[url][name]
-        if url == ENDPOINT:
-            self._note_endpoints(received.removed)
         contents = [each for each in received.contents if each.name in wanted]
         self.random.shuffle(contents)
         for each in contents:
@@ -157,9 +153,12 @@ class EnvoyModel(Client):
                 self._give_up(url, wanted)
                 return f"{each.name} does not please"
             self.held[url][each.name] = each
-            self._claim(received, each.name)
             if url == ENDPOINT:
                 self._note_endpoints((each.name,))
+        for name in self._gone(received):
+            del self.held[url][name]
+        if url == ENDPOINT:
+            self._note_endpoints(received.removed)
         return None
 
     def _check_removal(self, url: str, removed: tuple[str, ...]) -> None:

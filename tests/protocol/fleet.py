@@ -37,6 +37,7 @@ class Link:
         self._ordered = ordered
         self.trusting = True
         self.mixed: set[str] = set()
+        self.misclaimed: set[tuple[str, str]] = set()
         self._quiet = self._began = 0.0
         self._world = world
         self._trace = trace
@@ -54,8 +55,10 @@ class Link:
         lookup = self._world.lookup if remembered else (lambda _url, _version: None)
         self.session = Session(self.client.variant, before=before, lookup=lookup)
         self.ledger = Ledger(self.client.variant, self.ledger if remembered else None)
-        # In SotW nobody but the server that sent it knows what a client has applied in part.
-        self.mixed = set() if remembered or self.client.variant is Variant.DELTA else set(self.client.mixed)
+        # Nobody but the server that sent it knows what a client has applied in part.
+        is_delta = self.client.variant is Variant.DELTA
+        self.mixed = set() if remembered or is_delta else set(self.client.mixed)
+        self.misclaimed = set() if remembered or not is_delta else self.client.misclaimed()
         self.inbox.clear()
         self._quiet = self._began = now
         self.client.connect()
@@ -306,12 +309,13 @@ class Arrival:
             return
         source = self._world.snapshot.typeset(url)
         held = self._client.held[url]
+        misclaimed = self._link.misclaimed and self._link.misclaimed & self._client.misclaimed()
         for name, resource in source.resources.items():
             if entry.covers(name) and (name not in held or held[name].body != resource.body):
-                if refused and self._excused(url, name):
+                if (refused and self._excused(url, name)) or (url, name) in misclaimed:
                     continue
                 raise Violation(f"{self._client.name}: {key_of(url)} {name} is not what is declared")
-        extra = sorted(name for name in held if name not in source)
+        extra = sorted(name for name in held if name not in source and (url, name) not in misclaimed)
         if extra and not refused:
             raise Violation(f"{self._client.name}: {key_of(url)} {extra} are not declared")
 

@@ -55,6 +55,7 @@ class GrpcModel(Client):
         self._check_removal(url, gone)
         for name in gone:
             del self.held[url][name]
+        self._unclaim(url, gone)
         wanted = self.speech.names.get(url) or frozenset()
         bad = [each.name for each in received.contents if each.bad]
         for each in received.contents:
@@ -73,6 +74,11 @@ class GrpcModel(Client):
             )
         self.refusals[received.nonce] = Refusal(frozenset(bad), named=False)
         return f"these do not please: {bad}"
+
+    def _claim(self, received: Received, name: str) -> None:
+        """Note one content that was applied, whatever becomes of the rest of its response."""
+        if received.versions is not None:
+            self._versions[received.type_url][name] = received.versions[name]
 
     def _check_removal(self, url: str, gone: list[str]) -> None:
         in_use = {CLUSTER: self._in_use(), ROUTE: self._routes(), ENDPOINT: self._assignments()}.get(url, frozenset())

@@ -46,6 +46,10 @@ class _Type:
     def covers(self, name: str) -> bool:
         return self.wildcard or name in self.names
 
+    def unsettled(self) -> set[str]:
+        """What the client may have in another content than it will claim."""
+        return self.doubtful.union(name for each in self.unanswered for name, _ in each.changes)
+
 
 class Ledger:
     """The checks of one stream."""
@@ -55,10 +59,12 @@ class Ledger:
         self.types: dict[str, _Type] = {}
         self._inherited: frozenset[str] = frozenset()
         self._unsure: set[str] = set()
+        self._unsettled: dict[str, set[str]] = {}
         if before is not None:
             # A client claims what it last accepted as a whole; it may have applied a part of what came after.
             opened = {url for url, entry in before.types.items() if not (entry.unanswered or entry.doubtful)}
             self._unsure = (before._unsure | before.types.keys()) - opened
+            self._unsettled = {**before._unsettled, **{url: entry.unsettled() for url, entry in before.types.items()}}
             clusters = before.types.get(CLUSTER)
             self._inherited = before._inherited
             if clusters is not None:
@@ -104,6 +110,8 @@ class Ledger:
                 entry.claimed = source.version
         else:
             _note_delta(entry, request, first=first)
+            if first:
+                entry.doubtful |= self._unsettled.get(request.type_url, set())
 
     def responded(self, response: Response, received: Received, source: Typeset) -> None:
         """Check a response that the server sends, and note it."""

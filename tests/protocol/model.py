@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 
 from tests.protocol.contents import TYPES, Content
 from tests.protocol.speech import Claims, Received, Speech, speech
 from xds_server.stream.session import Variant
+from xds_server.wire.resource import Resource
 from xds_server.wire.types import CLUSTER, LISTENER, key_of
 
 
@@ -87,6 +89,16 @@ class Client(ABC):
         """What the client says that it holds of a type."""
         return Claims(self._version[url], self._versions[url])
 
+    def misclaimed(self) -> set[tuple[str, str]]:
+        """The type URL and name of what is held in another content than is claimed (delta)."""
+        held = {
+            (url, each.name, Resource(each.name, url, each.body).version)
+            for url, names in self.held.items()
+            for each in names.values()
+        }
+        claimed = {(url, name, version) for url, names in self._versions.items() for name, version in names.items()}
+        return {(url, name) for url, name, _ in held ^ claimed}
+
     @property
     @abstractmethod
     def is_handing_over(self) -> bool:
@@ -119,12 +131,7 @@ class Client(ABC):
         """Note that something in use was taken away."""
         self.complaints.append(text)
 
-    def _claim(self, received: Received, name: str) -> None:
-        """Note one content that was applied, whatever becomes of the rest of its response."""
-        if received.versions is not None:
-            self._versions[received.type_url][name] = received.versions[name]
-
-    def _unclaim(self, url: str, names: tuple[str, ...]) -> None:
+    def _unclaim(self, url: str, names: Iterable[str]) -> None:
         for name in names:
             self._versions[url].pop(name, None)
 
@@ -153,7 +160,7 @@ class Client(ABC):
         """Ask for exactly these names of a type; what is asked for no more is dropped."""
         for name in [name for name in self.held[url] if name not in names]:
             del self.held[url][name]
-        self._unclaim(url, tuple(name for name in self._versions[url] if name not in names))
+        self._unclaim(url, [name for name in self._versions[url] if name not in names])
         if url not in self.speech.names:
             if names:
                 self._open(url, names, at_once=at_once)

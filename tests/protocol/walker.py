@@ -11,6 +11,7 @@ from tests.protocol.envoy_model import EnvoyModel
 from tests.protocol.fleet import Fleet
 from tests.protocol.grpc_model import GrpcModel
 from tests.protocol.model import Client
+from xds_server.stream import portions
 from xds_server.stream.session import Variant
 
 KINDS: tuple[tuple[type[Client], Variant], ...] = (
@@ -38,14 +39,18 @@ def walk(seed: str) -> int:
     kinds = [random.choice(KINDS) for _ in range(random.choice((1, 2, 3)))]
     prompt, ordered = random.random() < 0.6, random.random() < 0.6
     fleet = Fleet(random, kinds, prompt=prompt, ordered=ordered, bad=random.choice((0.0, 0.06, 0.2)))
+    usual = portions.PORTION
     try:
+        portions.PORTION = random.choice((usual, usual, 300))
         for _ in range(ROUNDS):
             for _ in range(STEPS_PER_ROUND):
                 fleet.step()
             fleet.drain()
-    except Exception as error:
+    except Exception as error:  # Whatever goes wrong, the trace is wanted.
         lines = "\n".join(fleet.trace)
         raise WalkError(f"{lines}\nwalk {seed}: {type(error).__name__}: {error}") from error
+    finally:
+        portions.PORTION = usual
     return ROUNDS * STEPS_PER_ROUND
 
 

@@ -6,7 +6,7 @@ A node that was sent something by an earlier process, or by another replica, is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream.doubt import Doubtful
@@ -17,6 +17,19 @@ from xds_server.wire.types import WHOLE_STATE
 
 Lookup = Callable[[str, str], Typeset | None]
 """(type URL, version) → the typeset that was served under that version, None if it is not known any more."""
+
+
+def is_new_process(request: SotwRequest | DeltaRequest, known: Sequence[Typeset]) -> bool:
+    """Whether a client that was known before has started anew: it had accepted something, and claims nothing.
+
+    Only a version tells: the resources of a delta client may all have gone meanwhile.
+    """
+    return isinstance(request, SotwRequest) and not request.version_info and bool(known and known[-1].resources)
+
+
+def is_unclaimed(known: Sequence[Typeset]) -> bool:
+    """Whether a client has nothing to claim and may have something: it has never accepted a whole response."""
+    return bool(known) and not known[-1].resources and any(typeset.resources for typeset in known)
 
 
 def adopt_sotw(
@@ -30,23 +43,24 @@ def adopt_sotw(
     """
     if not request.version_info and not known:
         return
-    base = _by_version(request.version_info, [current, *known])
+    base = claimed = _by_version(request.version_info, [current, *known])
     if base is None:
-        base = lookup(state.type_url, request.version_info)
+        base = claimed = lookup(state.type_url, request.version_info)
     everything = state.sub.wildcard and not state.sub.names and state.type_url in WHOLE_STATE
-    versions = [typeset.version for typeset in known]
-    is_exact = request.version_info not in versions[1:] or set(versions) == {request.version_info}
+    is_exact = _is_settled(request.version_info, [typeset.version for typeset in known])
     state.answered = everything and base is not None and is_exact
     state.guessed = base is None
     if base is None or not is_exact:
         base = known[-2:][0] if known else current.nothing()
     state.start(base)
+    # The guess is not what the client will claim on its next stream.
+    state.confirmed = claimed or current.nothing()
 
 
-def adopt_delta(state: TypeState, request: DeltaRequest, current: Typeset, known: Iterable[Typeset]) -> None:
-    """Start from the resources that the request says the client holds."""
+def adopt_delta(state: TypeState, request: DeltaRequest, current: Typeset, known: Sequence[Typeset]) -> None:
+    """Start from the resources that the request says the client holds, where it can't have others by now."""
     claims = request.initial_versions
-    if not claims:
+    if not claims and not known:
         return
     differing: dict[str, Resource | None] = {
         name: _find(name, version, known) or Held(name, state.type_url, version)
@@ -55,9 +69,42 @@ def adopt_delta(state: TypeState, request: DeltaRequest, current: Typeset, known
     }
     asked = current.resources.keys() if state.sub.wildcard else state.sub.names & current.resources.keys()
     differing.update(dict.fromkeys(asked - claims.keys()))
-    state.start(current.overlay(differing))
+    base = current.overlay(differing)
+    state.start(base)
+    state.acked = state.held = base.overlay(_doubts(state, claims, base, known))
     # A wildcard client is answered even when it has everything, if only with nothing: clients wait for it.
     state.answered = not state.sub.wildcard
+
+
+def _doubts(
+    state: TypeState, claims: Mapping[str, str], base: Typeset, known: Sequence[Typeset]
+) -> dict[str, Resource | None]:
+    """What a client may have in a newer content than it claims, since it was sent that and did not accept it as a whole.
+
+    Envoy claims a content once it has accepted all of its response, and applies parts of what it refuses
+    (source/extensions/config_subscription/grpc/delta_subscription_state.cc, `handleGoodResponse`).
+    """
+    names = {name for newer in known[:-1] for name in _differing(newer, known[-1]) if state.sub.covers(name)}
+    doubts: dict[str, Resource | None] = {}
+    for name in names:
+        if _is_settled(claims.get(name), [typeset.version_of(name) for typeset in known]):
+            continue
+        doubt = base.get(name)
+        for content in [typeset.get(name) for typeset in reversed(known)]:
+            if (content and content.version) != (doubt and doubt.version):
+                doubt = Doubtful(name, state.type_url, doubt, content, is_sure=True)
+        doubts[name] = doubt
+    return doubts
+
+
+def _differing(newer: Typeset, older: Typeset) -> list[str]:
+    difference = newer.since(older)
+    return [*(resource.name for resource in difference.changed), *difference.removed]
+
+
+def _is_settled(claim: str | None, known: Sequence[str | None]) -> bool:
+    """Whether a client that claims this has it for sure: of the versions it was sent, the last first, none came later."""
+    return claim not in known[1:] or set(known) == {claim}
 
 
 def _by_version(version: str, typesets: Iterable[Typeset]) -> Typeset | None:

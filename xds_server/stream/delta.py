@@ -82,7 +82,7 @@ def _tellable(goal: Goal, names: frozenset[str]) -> frozenset[str]:
 
 
 def _only_frozen_removals(state: TypeState, changes: dict[str, str | None], again: frozenset[str]) -> bool:
-    """After a refusal nothing is taken away until the content changes: the client stays with what it accepted."""
+    """Whether this would only take away, which after a refusal waits for the next snapshot: the client stays as it is."""
     return state.frozen is not None and bool(changes) and not again and not any(changes.values())
 
 

@@ -30,5 +30,7 @@ class Doubtful(Resource):
         """The old content, if this process knows it."""
         self.is_sure: bool = is_sure and (not isinstance(old, Doubtful) or old.is_sure)
         had_it = old is not None and (not isinstance(old, Doubtful) or old.certain)
-        self.certain: bool = self.is_sure and had_it and new is not None
+        self.certain: bool = (
+            self.is_sure and had_it and new is not None and (not isinstance(new, Doubtful) or new.certain)
+        )
         """Whether the client has it in some content."""

@@ -14,7 +14,7 @@ from xds_server.ir.refs import NO_NAMES, merged
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream import delta, sotw
-from xds_server.stream.claims import Lookup, adopt_delta, adopt_sotw
+from xds_server.stream.claims import Lookup, adopt_delta, adopt_sotw, is_new_process, is_unclaimed
 from xds_server.stream.goal import sized_names
 from xds_server.stream.handover import forget_replaced, note_replaced
 from xds_server.stream.sequencer import MOMENT, ORDER, Inheritance, Sequencer, Waits
@@ -132,8 +132,9 @@ class Session:
         state = self.states[url] = TypeState(url, current.nothing())
         self._in_order = _ordered(self.states)
         claims = bool(request.version_info if isinstance(request, SotwRequest) else request.initial_versions)
-        # A client that goes on may hold something of a type of which it has never accepted a whole response.
-        known = self._before.get(url, ()) if claims or self._inheritance.typesets else ()
+        if not self._inheritance.typesets and is_new_process(request, self._before.get(url, ())):
+            self._before = {}
+        known = self._before.get(url, ())
         if isinstance(request, SotwRequest):
             sotw.subscribe(state, request, first=True)
             adopt_sotw(state, request, current, known, self._lookup)
@@ -143,7 +144,7 @@ class Session:
         if url == ENDPOINT:
             state.resend |= state.sub.select(self._warming())
         # Envoy asks for endpoints before clusters only when it goes on with what an earlier stream gave it.
-        goes_on = claims or (url == ENDPOINT and CLUSTER not in self.states)
+        goes_on = claims or is_unclaimed(known) or (url == ENDPOINT and CLUSTER not in self.states)
         if goes_on and not self._inheritance.typesets:
             self._inheritance.typesets = self._before
             self._inheritance.since = now
@@ -164,7 +165,7 @@ class Session:
         response = pending.response
         note_replaced(self.states, state, pending, now)
         if request.error is None:
-            state.ack(pending, now)
+            state.ack(pending, now, whole=self.variant is Variant.SOTW)
         else:
             state.nack(pending, request.error, snapshot, now)
         error = request.error.short() if request.error else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -180,13 +180,19 @@ class TypeState:
         self.pending = [each._replace(after=_only(each.after, names)) for each in self.pending]
         self.answered = False
 
-    def ack(self, pending: Pending, now: float) -> None:
-        """Note that the client accepted a response, and with it everything sent before."""
-        self.acked = self.confirmed = pending.after
-        if self.refusals:
-            # What is accepted now was not what made the client refuse it together with others.
-            accepted = pending.response.changes.items()
-            self.refusals = [rest for rest in (refusal - accepted for refusal in self.refusals) if rest]
+    def ack(self, pending: Pending, now: float, *, whole: bool) -> None:
+        """Note that the client accepted a response, and with it everything sent before.
+
+        Unless the version of a response stands for the `whole` type, the client goes on to claim former contents of
+        what it was not sent in it, though it may have applied newer ones of a response that it refused.
+        """
+        changes = pending.response.changes
+        is_calm = whole or self.confirmed is self.acked
+        after = (
+            pending.after if is_calm else self.confirmed.overlay({each: pending.after.get(each) for each in changes})
+        )
+        self.acked, self.confirmed = pending.after, after
+        self._clear(changes.items())
         del self.pending[: self.pending.index(pending) + 1]
         self.last_acked = Mark(pending.response.version, pending.response.nonce, now)
 
@@ -212,10 +218,17 @@ class TypeState:
         self.acked = before.overlay(changes)
         del self.pending[: position + 1]
         self._replay()
+        if named:
+            self._clear(response.changes.items() - refused)
         if refused:
             self.refusals = [*self.refusals, *refusals][-_REFUSALS_KEPT:]
         self.frozen = snapshot
         self.last_nacked = Nack(Mark(response.version, response.nonce, now), error.short(), refused)
+
+    def _clear(self, accepted: AbstractSet[tuple[str, str | None]]) -> None:
+        """Note that contents are accepted: they were not what made the client refuse them together with others."""
+        if self.refusals:
+            self.refusals = [rest for rest in (refusal - accepted for refusal in self.refusals) if rest]
 
     def _replay(self) -> None:
         """Work out anew what the client has after the responses that are still on their way."""
