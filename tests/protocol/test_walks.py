@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.protocol.fleet import Fleet
 from tests.protocol.model import Client
 from tests.protocol.walker import KINDS, WalkError, run
+from xds_server.stream import claims, handover, session, state
 from xds_server.stream.sequencer import Sequencer
 from xds_server.stream.session import Session, Variant
 from xds_server.stream.state import TypeState
@@ -39,31 +40,43 @@ def test_short_walks_that_hypothesis_can_shrink(random: Random, kind: tuple[type
     fleet.drain()
 
 
-def _nothing_blocked(*_: object) -> tuple[list[object], int]:
-    return [], 0
+def _nothing_blocked(*_: object) -> tuple[dict[str, object], set[str], int]:
+    return {}, set(), 0
 
 
-def _nothing_kept(*_: object) -> dict[str, object]:
+def _nothing(*_: object) -> dict[str, object]:
     return {}
 
 
-def _no_endpoints_again(*_: object) -> None:
+def _not_done(*_: object) -> None:
     return None
+
+
+def _true(*_: object) -> bool:
+    return True
+
+
+def _old_for_sure(_pending: object, _name: str, old: object, **_: object) -> object:
+    return old
 
 
 @pytest.mark.parametrize(
     ("owner", "name", "broken"),
     [
-        (Sequencer, "_blocked", _nothing_blocked),
-        (Sequencer, "_still_used", _nothing_kept),
-        (Session, "_send_endpoints_again", _no_endpoints_again),
-        (TypeState, "refused_in", _nothing_kept),
+        pytest.param(Sequencer, "_blocked", _nothing_blocked, id="no waiting for additions"),
+        pytest.param(Sequencer, "_still_used", _nothing, id="no waiting for removals"),
+        pytest.param(Session, "_send_endpoints_again", _not_done, id="endpoints not sent again"),
+        pytest.param(TypeState, "refused_in", _nothing, id="refusals forgotten"),
+        pytest.param(session, "note_replaced", _not_done, id="handovers not noted"),
+        pytest.param(handover, "_in_use", _true, id="handovers forgotten at once"),
+        pytest.param(handover, "_delivered", _true, id="handovers over before what they need has come"),
+        pytest.param(state, "_refused", _old_for_sure, id="no doubt after a refusal"),
+        pytest.param(claims, "_is_settled", _true, id="no doubt after a reconnect"),
     ],
-    ids=["no waiting for additions", "no waiting for removals", "endpoints not sent again", "refusals forgotten"],
 )
 def test_the_walker_finds_a_broken_core(
-    owner: type, name: str, broken: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+    owner: object, name: str, broken: Callable[..., object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(owner, name, broken)
-    with pytest.raises(WalkError):
-        run(20_000, "0")
+    with pytest.raises(WalkError, match="Violation"):
+        run(40_000, "10")
