@@ -13,7 +13,7 @@ Listener = Callable[[Snapshot], None]
 Later = Callable[[Callable[[], None]], object]
 """Has a function called a little later, after others have had their turn (`loop.call_soon`)."""
 
-_TURN = 0.005
+_TURN = 0.01
 """Seconds for which listeners are told before others get their turn."""
 
 
