@@ -14,7 +14,7 @@ Rules: xDS spec, "Eventual consistency considerations"; the waits and their boun
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 
 from xds_server.ir.refs import ANYTHING, NO_NAMES, Refs
@@ -167,14 +167,14 @@ class Sequencer:
         unsafe: set[str] = set()
         asked = [source.resources[name] for name in state.resend if name in source]
         for each in {each.name: each for each in (*source.since(state.held).changed, *asked)}.values():
-            clusters = [name for name in _clusters_of(each, snapshot) if name in declared]
-            missing = [name for name in clusters if not _is_there(name, possible)]
+            clusters = declared.resources.keys() & _clusters_of(each, snapshot)
+            missing = _missing(clusters, possible)
             if missing and all(self._is_overdue(name, now) for name in missing):
                 overdue += 1
             elif missing:
                 stand_in = blocked[each.name] = _certain(state, state.held.get(each.name))
-                needed = stand_in.refs.clusters if stand_in is not None and state.type_url == ROUTE else ()
-                if not all(_is_there(name, possible) for name in needed):
+                needed = stand_in.refs.clusters if stand_in is not None and state.type_url == ROUTE else NO_NAMES
+                if _missing(needed, possible):
                     unsafe.add(each.name)
         return blocked, unsafe, overdue
 
@@ -196,12 +196,16 @@ class Sequencer:
         return bool(sent) and now >= sent[-1].sent_at + self._waits.order
 
 
-def _is_there(name: str, possible: Iterable[Typeset]) -> bool:
-    """Whether the client has a cluster, whichever of these sets it has."""
-    return all(
-        resource is not None and (not isinstance(resource, Doubtful) or resource.certain)
-        for resource in (typeset.get(name) for typeset in possible)
-    )
+def _missing(names: AbstractSet[str], possible: Iterable[Typeset]) -> set[str]:
+    """The clusters that the client may be without, if it has one of these sets."""
+    missing: set[str] = set()
+    for typeset in possible:
+        missing.update(set(names).difference(typeset.resources))
+        for name in names & typeset.unknown:
+            resource = typeset.resources[name]
+            if isinstance(resource, Doubtful) and not resource.certain:
+                missing.add(name)
+    return missing
 
 
 def _certain(state: TypeState, held: Resource | None) -> Resource | None:
@@ -221,11 +225,8 @@ def _add_members(used: set[str], gone: set[str], held: Typeset) -> None:
         found.extend(members)
 
 
-def _clusters_of(resource: Resource, snapshot: Snapshot) -> Iterable[str]:
+def _clusters_of(resource: Resource, snapshot: Snapshot) -> frozenset[str]:
     """The clusters that a listener or route uses, those of a listener's route configurations included."""
-    yield from resource.refs.clusters
     routes = snapshot.typeset(ROUTE)
-    for name in resource.refs.routes:
-        route = routes.get(name)
-        if route is not None:
-            yield from route.refs.clusters
+    found = (routes.get(name) for name in resource.refs.routes)
+    return resource.refs.clusters.union(*(route.refs.clusters for route in found if route is not None))
