@@ -41,7 +41,7 @@ def adopt_sotw(
     differs from it; unless it was sent something after that version, of which it may have applied a part. For types
     asked for by name the version does not tell which names are held, so what is asked for is sent.
     """
-    if not request.version_info and not known:
+    if not request.version_info and not any(typeset.resources for typeset in known):
         return
     base = claimed = _by_version(request.version_info, [current, *known])
     if base is None:
@@ -60,8 +60,17 @@ def adopt_sotw(
 def adopt_delta(state: TypeState, request: DeltaRequest, current: Typeset, known: Sequence[Typeset]) -> None:
     """Start from the resources that the request says the client holds, where it can't have others by now."""
     claims = request.initial_versions
-    if not claims and not known:
+    base = _claimed(state, claims, current, known) if claims else state.held
+    doubts = _doubts(state, claims, base, known)
+    if not claims and not doubts:
         return
+    state.start(base)
+    state.acked = state.held = base.overlay(doubts)
+    # A wildcard client is answered even when it has everything, if only with nothing: clients wait for it.
+    state.answered = not state.sub.wildcard
+
+
+def _claimed(state: TypeState, claims: Mapping[str, str], current: Typeset, known: Sequence[Typeset]) -> Typeset:
     differing: dict[str, Resource | None] = {
         name: _find(name, version, known) or Held(name, state.type_url, version)
         for name, version in claims.items()
@@ -69,11 +78,7 @@ def adopt_delta(state: TypeState, request: DeltaRequest, current: Typeset, known
     }
     asked = current.resources.keys() if state.sub.wildcard else state.sub.names & current.resources.keys()
     differing.update(dict.fromkeys(asked - claims.keys()))
-    base = current.overlay(differing)
-    state.start(base)
-    state.acked = state.held = base.overlay(_doubts(state, claims, base, known))
-    # A wildcard client is answered even when it has everything, if only with nothing: clients wait for it.
-    state.answered = not state.sub.wildcard
+    return current.overlay(differing)
 
 
 def _doubts(

@@ -68,6 +68,7 @@ class Session:
         self._before = before or {}
         self._lookup = lookup
         self._inheritance = Inheritance()
+        self._awaited: set[str] = set()
         self._sequencer = Sequencer(self.states, self._inheritance, self._waits)
         self._early: list[Request] = []
         self._in_order: list[TypeState] = []
@@ -175,16 +176,17 @@ class Session:
     def _advance(self, snapshot: Snapshot, now: float) -> list[Response]:
         """Bring every type as far as it may go; what one type settles may free another, hence the loop."""
         responses: list[Response] = []
+        if self._awaited:
+            # Before the steps, for they take what has waited so long for waiting no more.
+            self._note_silence(self._awaited, now)
         moved = True
         while moved:
             forget_replaced(self.states, now, self._waits.removal)
             moved = False
             for state in self._in_order:
                 moved |= self._step(state, snapshot, now, responses)
-        awaited = {state.waits_for for state in self._in_order if state.waits_for}
-        if awaited:
-            self._note_silence(awaited, now)
-        self.deadline = self._next_deadline(awaited, now)
+        self._awaited = {state.waits_for for state in self._in_order if state.waits_for}
+        self.deadline = self._next_deadline(self._awaited, now)
         return responses
 
     def _step(self, state: TypeState, snapshot: Snapshot, now: float, responses: list[Response]) -> bool:

@@ -2,6 +2,7 @@
 
 A resource is written `name=content`, with `>` and the names that it refers to, if any: assignments (cds), clusters
 (rds), routes (lds). What the server says is written as `cds a=1 b=2 -c`: a type, contents, and what is removed.
+A script is lines of `step -> what the server says`, several responses parted by `;`.
 """
 
 from __future__ import annotations
@@ -53,6 +54,12 @@ class Talk:
         self._unanswered: dict[str, list[Response]] = {}
         self.declare(**types)
 
+    def play(self, script: str) -> None:
+        """Take the steps of a script, and compare what the server says to each."""
+        for line in filter(None, map(str.strip, script.splitlines())):
+            step, _, expected = line.partition("->")
+            assert "; ".join(self._step(*step.split())) == expected.strip(), line
+
     def declare(self, **types: str) -> Said:
         """Publish; these types hold exactly this from now on."""
         sets = dict(self.snapshot.types)
@@ -63,14 +70,14 @@ class Talk:
         self.snapshot = Snapshot("g", self.snapshot.seq + 1, 0.0, sets)
         return self._said(self.session.publish(self.snapshot, self.now))
 
-    def ask(self, key: str, *names: str) -> Said:
-        """Ask for exactly these names, by a request that answers nothing new."""
+    def ask(self, key: str, *names: str, nonce: str = "") -> Said:
+        """Ask for exactly these names, by a request that answers nothing, though it may carry a stale nonce."""
         wanted, claims = frozenset(names), {} if key in self.names else self.held.get(key, {})
         before = self.names.get(key, frozenset())
         self.names[key] = wanted
         if self.variant is Variant.DELTA:
-            return self.send(DeltaRequest(URLS[key], wanted - before, before - wanted, claims))
-        return self.send(SotwRequest(URLS[key], self.version.get(key, ""), wanted))
+            return self.send(DeltaRequest(URLS[key], wanted - before, before - wanted, claims, nonce))
+        return self.send(SotwRequest(URLS[key], self.version.get(key, ""), wanted, nonce))
 
     def ack(self, key: str) -> Said:
         """Accept the oldest response that is not answered."""
@@ -110,7 +117,7 @@ class Talk:
         self.now = end
         return said
 
-    def reconnect(self, *, restarted: bool = False) -> None:
+    def reconnect(self, *, restarted: bool = False) -> Said:
         """Break the stream and begin a new one, of a server that was `restarted` meanwhile, or knows this client."""
         before = None if restarted else self.session.legacy()
         self.session = Session(self.variant, before=before)
@@ -119,7 +126,18 @@ class Talk:
         if restarted:
             sets = {url: Typeset(url, dict(each.resources)) for url, each in self.snapshot.types.items()}
             self.snapshot = Snapshot("g", 1, 0.0, sets)
-        assert self.session.publish(self.snapshot, self.now) == []
+        return self._said(self.session.publish(self.snapshot, self.now))
+
+    def _step(self, verb: str, *words: str) -> Said:
+        if verb == "declare":
+            parts = " ".join(words).split("|")
+            return self.declare(**{key: " ".join(rest) for key, *rest in map(str.split, parts)})
+        if verb == "wait":
+            return self.wait(float(words[0]))
+        if verb in {"reconnect", "restart"}:
+            return self.reconnect(restarted=verb == "restart")
+        steps: Mapping[str, Callable[..., Said]] = {"ask": self.ask, "ack": self.ack, "nack": self.nack}
+        return steps[verb](*words)
 
     def _answer(self, key: str, response: Response, error: ErrorDetail | None = None) -> Request:
         if self.variant is Variant.DELTA:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.unit.stream.talk import Talk
 from tests.unit.stream.test_shared_steps import BOTH, ack, first, snapshot
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream.report import standing_nack
@@ -97,3 +98,14 @@ def test_long_words_are_cut_for_keeping_but_read_as_a_whole(variant: Variant) ->
     assert {name for name, _ in nacked.refused} == {"bad"}
     assert len(nacked.error.message) < 5000
     assert session.answers[0].error == nacked.error
+
+
+@BOTH
+def test_after_a_refusal_nothing_is_only_taken_away_until_the_next_snapshot(variant: Variant) -> None:
+    talk = Talk(variant, cds="bad=1 b=1")
+    talk.ask("cds")
+    talk.settle()
+    talk.declare(cds="bad=2")
+    assert talk.nack("cds", CONSTRAINT) == [], "the client has applied nothing, so it has b still"
+    assert talk.wait(100) == []
+    assert talk.declare(cds="bad=2", eds="a=1") == ["cds bad=1" if variant is Variant.SOTW else "cds -b"]
