@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
+from weakref import WeakValueDictionary
 
 from xds_server.ir.origin import Origin
 from xds_server.snapshot.typeset import Typeset, empty
 
-_ABSENT_TYPES = 64
-"""How many unknown type URLs are remembered as empty: clients may ask for any."""
+_absent: WeakValueDictionary[str, Typeset] = WeakValueDictionary()
+"""The empty typesets of types that nobody declares, as long as some stream holds them: clients may ask for any type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,6 @@ class Snapshot:
     types: Mapping[str, Typeset] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     origin: Change = Change()
-    _absent: dict[str, Typeset] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def version(self) -> str:
@@ -60,12 +60,10 @@ class Snapshot:
         return blake2b(content.encode(), digest_size=16).hexdigest()
 
     def typeset(self, type_url: str) -> Typeset:
-        """All resources of that type; an empty typeset (always the same one) where there are none."""
+        """All resources of that type; an empty typeset (the same one for all snapshots) where there are none."""
         found = self.types.get(type_url)
         if found is None:
-            found = self._absent.get(type_url)
+            found = _absent.get(type_url)
         if found is None:
-            found = empty(type_url)
-            if len(self._absent) < _ABSENT_TYPES:
-                self._absent[type_url] = found
+            found = _absent[type_url] = empty(type_url)
         return found

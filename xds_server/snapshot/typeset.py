@@ -23,6 +23,11 @@ _LOG_LENGTH = 512
 _SHARED_BYTES = 128 * 1024 * 1024
 """Room for what streams share of one typeset: some whole answers of the largest configurations."""
 
+_VARIANTS_MEMBERS = 1_000_000
+"""How many members the variants of one typeset may have together: a variant costs some 100 bytes for each."""
+
+_OVERHEAD = 200
+
 T = TypeVar("T")
 
 
@@ -65,15 +70,17 @@ class _Log:
 class Typeset:
     """All resources of one type that a group (or, as a variant, one node for a while) is to have.
 
-    `version` is what `version_info` and `system_version_info` carry. `memo` is for the layers above: what they
-    derive from this typeset and share between streams; `retire` empties it once a newer typeset has taken over.
+    `version` is what `version_info` and `system_version_info` carry. What is derived from a typeset is remembered
+    for all streams, as long as there is room for it, until a newer typeset takes over and this one is retired.
     """
 
     def __init__(self, type_url: str, resources: dict[str, Resource], total: int | None = None) -> None:
         self.type_url = type_url
         self.resources = resources
-        self.memo: dict[Hashable, Any] = {}
         self._shared: LRUCache[Hashable, tuple[Any, int]] = LRUCache(_SHARED_BYTES, lambda entry: entry[1])
+        self._variants: LRUCache[Hashable, Typeset] = LRUCache(_VARIANTS_MEMBERS, lambda variant: len(variant) + 1)
+        self._is_retired = False
+        self._start: Typeset | None = None
         self._total = sum(each.digest for each in resources.values()) & _DIGEST_BITS if total is None else total
         self._log = _Log()
         self._number = 0
@@ -141,23 +148,21 @@ class Typeset:
         if not real:
             return self
         key = ("overlay", frozenset((name, _identity(new)) for name, new in real.items()))
-        variant: Typeset | None = self.memo.get(key)
+        variant: Typeset | None = self._variants.get(key)
         if variant is None:
             variant = self._changed(real)
             variant._root = self._root
             variant._overlay = self._overlay | frozenset(real)
-            self.memo[key] = variant
+            variant._is_retired = self._is_retired
+            if len(variant) < _VARIANTS_MEMBERS:
+                self._variants[key] = variant
         return variant
 
     def since(self, older: Typeset) -> Difference:
         """What differs from `older`; remembered, since a fleet asks the same again and again."""
         if older is self:
             return _NOTHING
-        key = ("since", older)
-        difference: Difference | None = self.memo.get(key)
-        if difference is None:
-            difference = self.memo[key] = self._since(older)
-        return difference
+        return self.shared(("since", older), lambda: _sized(self._since(older)))
 
     def shared(self, key: Hashable, make: Callable[[], tuple[T, int]]) -> T:
         """What `make` made for that key, and its size in bytes, as long as there is room for it and no newer typeset.
@@ -167,26 +172,27 @@ class Typeset:
         entry: tuple[T, int] | None = self._shared.get(key)
         if entry is None:
             entry = make()
-            if entry[1] <= _SHARED_BYTES:
+            # Keys hold other typesets, so what is retired remembers nothing: it would keep all before it alive.
+            if entry[1] <= _SHARED_BYTES and not self._is_retired:
                 self._shared[key] = entry
         return entry[0]
 
     def nothing(self) -> Typeset:
         """The empty typeset of all who have nothing of this one yet; one for all, so that they share what they get."""
-        start: Typeset | None = self.memo.get("nothing")
-        if start is None:
-            start = self.memo["nothing"] = empty(self.type_url)
-        return start
+        if self._start is None:
+            self._start = empty(self.type_url)
+        return self._start
 
     def retire(self) -> None:
-        """Forget what was derived from this typeset; called when a newer one is served.
+        """Forget what was derived from this typeset, and remember no more of it; called when a newer one is served.
 
-        Without it, each typeset would keep its predecessors alive as keys of its differences.
+        Variants are still shared: streams that lag behind may need the same.
         """
-        derived = [value for value in self.memo.values() if isinstance(value, Typeset)]
-        self.memo.clear()
+        self._is_retired = True
         self._shared.clear()
-        for variant in derived:
+        variants = list(self._variants.values())
+        self._variants.clear()
+        for variant in variants:
             variant.retire()
 
     def _real(self, changes: Mapping[str, Resource | None]) -> dict[str, Resource | None]:
@@ -231,6 +237,11 @@ class Typeset:
 
 
 _NOTHING = Difference((), ())
+
+
+def _sized(difference: Difference) -> tuple[Difference, int]:
+    """A difference and about how many bytes it holds beside resources that are there anyway."""
+    return difference, _OVERHEAD + 8 * (len(difference.changed) + len(difference.removed))
 
 
 def _identity(resource: Resource | None) -> tuple[str, type] | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -94,6 +97,29 @@ def test_retired_typesets_let_go_of_what_was_derived() -> None:
     variant.since(typeset)
     typeset.shared("answer", lambda: ("x", 1))
     typeset.retire()
-    assert not typeset.memo
-    assert not variant.memo
-    assert typeset.shared("answer", lambda: ("y", 1)) == "y"
+    for each in (typeset, variant):
+        assert each.shared("answer", lambda: ("y", 1)) == "y"
+        assert each.shared("answer", lambda: ("z", 1)) == "z", "what is retired remembers nothing"
+    assert typeset.overlay(made({"b": "1"})) is typeset.overlay(made({"b": "1"})), "who lags behind shares variants"
+
+
+def test_a_line_of_typesets_lives_no_longer_than_somebody_holds_them() -> None:
+    """Streams that lag behind compare typesets that are retired; that must not chain one to the other for ever."""
+    current = empty(CLUSTER)
+    line: list[weakref.ref[Typeset]] = []
+    for number in range(20):
+        before, current = current, current.evolve(made({"a": str(number)}))
+        before.retire()
+        line.append(weakref.ref(before))
+        for late in (before, before.overlay(made({"b": "1"}))):
+            current.since(late)
+            late.since(line[0]() or before)
+    gc.collect()
+    assert [each() is not None for each in line] == [False] * 19 + [True]
+
+
+def test_variants_are_kept_within_bounds() -> None:
+    typeset = empty(CLUSTER).evolve(made({str(number): "1" for number in range(1000)}))
+    variants = [weakref.ref(typeset.overlay(made({"0": str(number)}))) for number in range(2, 3000)]
+    alive = sum(each() is not None for each in variants)
+    assert 500 < alive < 1000
