@@ -13,7 +13,7 @@ from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.sources.files.content import ChangedError, UnreadableError, read
 from xds_server.sources.files.parse import FilePlace, broken, parse
-from xds_server.sources.files.scan import Scan, group_of, scan
+from xds_server.sources.files.scan import Scan, group_of, rescan, scan
 from xds_server.sources.files.settle import Heard, Settle
 
 
@@ -22,7 +22,8 @@ class Look:
     """What one look found.
 
     `error` is the problem of the path as a whole, while which nothing else is told. `wait` is the time in seconds
-    after which something that is not settled yet will be; None when all is. `scan_seconds` is what looking cost.
+    after which something that is not settled yet will be; None when all is. `scan_seconds` is what looking cost;
+    `is_whole` says that everything was looked at.
     """
 
     units: tuple[Unit, ...] = ()
@@ -31,6 +32,7 @@ class Look:
     wait: float | None = None
     root: tuple[int, int] | None = None
     scan_seconds: float = 0.0
+    is_whole: bool = True
 
 
 class Reader:
@@ -41,29 +43,35 @@ class Reader:
         self._path = path
         self._quiet = settle
         self._settle = Settle(settle)
-        self._is_unsteady = False
+        self._found: Scan | None = None
+        self._unsteady: set[str] = set()
         self._handed: dict[str, bytes] = {}
         self._closed: dict[str, str] = {}
 
-    def look(self, heard: Heard | None = None) -> Look:
-        """Look through the path, and read what is new and settled."""
+    def look(self, heard: Heard | None = None, *, everywhere: bool = True) -> Look:
+        """Look through the path, or only where something was heard, and read what is new and settled."""
+        heard = heard or Heard()
         started = time.monotonic()
-        found = scan(self._path)
+        if everywhere or self._found is None:
+            found = scan(self._path)
+        else:
+            found = rescan(self._path, self._found, heard.named | self._settle.unsettled() | self._unsteady)
+        self._found = found
         now = time.monotonic()
         took = now - started
         if found.error:
             message = f"can't be read: {found.error}"
             problem = Problem(Origin(self._source, self._path), "PathUnreadable", message)
-            return Look(error=problem, root=found.root, scan_seconds=took)
+            return Look(error=problem, root=found.root, scan_seconds=took, is_whole=found.is_whole)
         units, opened = self._note_closed(found)
         step = self._settle.look(now, time.time(), found.files, heard, found.unreadable)
         for key in (*step.removed, *opened):
             self._handed.pop(key, None)
-        self._is_unsteady = False
+        self._unsteady.clear()
         units += [unit for key in step.read if (unit := self._unit(found, key)) is not None]
         units.sort(key=lambda unit: unit.key)
-        wait = self._quiet if step.wait is None and self._is_unsteady else step.wait
-        return Look(tuple(units), (*step.removed, *opened), None, wait, found.root, took)
+        wait = self._quiet if step.wait is None and self._unsteady else step.wait
+        return Look(tuple(units), (*step.removed, *opened), None, wait, found.root, took, found.is_whole)
 
     def _note_closed(self, found: Scan) -> tuple[list[Unit], list[str]]:
         """Units that tell what is closed now, and keys of directories that are not closed any more."""
@@ -89,7 +97,7 @@ class Reader:
             data = read(place.path, found.files[key])
         except ChangedError:
             self._settle.again(key)
-            self._is_unsteady = True
+            self._unsteady.add(key)
             return None
         except UnreadableError as error:
             if error.is_passing:

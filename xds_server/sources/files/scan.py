@@ -1,12 +1,12 @@
-"""Looks through a directory once: which files there are, and by what one can tell that they changed."""
+"""Looks through a directory, or again at some paths of it: which files there are, and what tells that they changed."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
+from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _GROUP_PREFIX = "group="
@@ -51,15 +51,20 @@ class Scan:
     """What was found: files by key, and what could not be looked at.
 
     A key is the path below the root with `/`. `unreadable` has the keys of files and directories that are there
-    but closed, with the reason. `error` says why the root itself can't be read, "" when it can. `root` identifies
-    the directory to watch; `is_file` says that the root is a single file, whose key is its name.
+    but closed, with the reason. `folders` are the keys of the directories, "" for the root. `error` says why the
+    root itself can't be read, "" when it can. `root` identifies the directory to watch; `is_file` says that the root
+    is a single file, whose key is its name; `is_linked`, that there are symbolic links.
     """
 
     files: dict[str, Signature] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
     root: tuple[int, int] | None = None
     error: str = ""
     is_file: bool = False
+    is_linked: bool = False
+    is_whole: bool = True
+    """Whether everything was looked at, and not some paths only."""
 
 
 def scan(path: str) -> Scan:
@@ -74,14 +79,47 @@ def scan(path: str) -> Scan:
         status = root.stat()
         found.root = identity_of_watched(root)
         if S_ISDIR(status.st_mode):
+            found.is_linked = root.is_symlink()
             ancestors = ((status.st_dev, status.st_ino),)
-            _directory(path, "", found, ancestors, is_linked=root.is_symlink())
+            _directory(path, "", found, ancestors, is_linked=found.is_linked)
         else:
             found.is_file = True
             found.files[root.name] = _signature(status, path, is_linked=root.is_symlink())
     except OSError as error:
         found.error = explain(error)
     return found
+
+
+def rescan(path: str, before: Scan, keys: Iterable[str]) -> Scan:
+    """Look again at these keys only, or at everything where they may not tell all that has changed.
+
+    A link shows what changes under another key, and a directory that comes, goes or opens changes all below it.
+    """
+    if before.error or before.is_file or before.is_linked or identity_of_watched(Path(path)) != before.root:
+        return scan(path)
+    found = replace(before, files=dict(before.files), unreadable=dict(before.unreadable), is_whole=False)
+    return found if all(_again(path, key, found) for key in keys) else scan(path)
+
+
+def _again(path: str, key: str, found: Scan) -> bool:
+    """Whether one key told all that has changed there; `found` is up to date then."""
+    *folders, _ = parts = key.split("/")
+    if any(part.startswith(".") for part in parts):
+        return True
+    if key in found.folders or "/".join(folders) not in found.folders:
+        return False
+    found.files.pop(key, None)
+    found.unreadable.pop(key, None)
+    try:
+        status = os.lstat(f"{path}/{key}")
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    if S_ISDIR(status.st_mode) or S_ISLNK(status.st_mode):
+        return False
+    _note(key, status, f"{path}/{key}", found, is_linked=False)
+    return True
 
 
 def explain(error: OSError) -> str:
@@ -111,29 +149,37 @@ def group_of(key: str) -> str:
 
 
 def _directory(path: str, prefix: str, found: Scan, ancestors: tuple[tuple[int, int], ...], *, is_linked: bool) -> None:
+    found.folders.add(prefix.removesuffix("/"))
     for entry in _entries(path):
         key = prefix + os.fsencode(entry.name).decode("utf-8", "backslashreplace")
         if key != prefix + entry.name:
             # It could be neither shown nor put into an answer.
             found.unreadable[key] = "its name is not UTF-8"
             continue
+        linked = is_linked or entry.is_symlink()
+        found.is_linked |= linked
         try:
             status = entry.stat()
-            linked = is_linked or entry.is_symlink()
             if S_ISDIR(status.st_mode):
                 identity = (status.st_dev, status.st_ino)
                 if identity not in ancestors:  # a link back up would go round for ever
                     _directory(entry.path, f"{key}/", found, (*ancestors, identity), is_linked=linked)
-            elif not is_watched(entry.name):
-                continue
-            elif not S_ISREG(status.st_mode):
-                found.unreadable[key] = NOT_A_FILE
             else:
-                found.files[key] = _signature(status, entry.path, is_linked=linked)
+                _note(key, status, entry.path, found, is_linked=linked)
         except FileNotFoundError:
             continue
         except OSError as error:
             found.unreadable[key] = explain(error)
+
+
+def _note(key: str, status: os.stat_result, path: str, found: Scan, *, is_linked: bool) -> None:
+    """Take in what is there and no directory."""
+    if not is_watched(key.rpartition("/")[2]):
+        return
+    if S_ISREG(status.st_mode):
+        found.files[key] = _signature(status, path, is_linked=is_linked)
+    else:
+        found.unreadable[key] = NOT_A_FILE
 
 
 def _entries(path: str) -> Iterator[os.DirEntry[str]]:

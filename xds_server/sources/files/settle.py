@@ -25,10 +25,14 @@ _NS = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the operating system told of names since the last look: that they appeared, that they were deleted."""
+    """What the operating system told of names since the last look.
+
+    `named` are all of which it told anything, `added` and `deleted` those that appeared and that were deleted.
+    """
 
     added: AbstractSet[str] = frozenset()
     deleted: AbstractSet[str] = frozenset()
+    named: AbstractSet[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,9 @@ class Settle:
         self._hear(heard or Heard(), files)
         self._before.clear()
         removed = self._removed(now, files, closed)
-        read = tuple(key for key, seen in files.items() if self._is_due(key, seen, now, wall))
+        # What was not looked at again is the same object: thousands of files that did not change cost little.
+        news = [(key, seen) for key, seen in files.items() if seen is not self._read.get(key)]
+        read = tuple(key for key, seen in news if self._is_due(key, seen, now, wall))
         self._is_first = False
         starts = [since for _, since in self._waiting.values()] + list(self._gone.values())
         return Step(read, removed, max(0.0, min(starts) + self._quiet - now) if starts else None)
@@ -80,6 +86,10 @@ class Settle:
         self._added = {key for key in self._added | heard.added if key in files or key in self._read}
         self._deleted = {key for key in self._deleted | heard.deleted if key in files or key in self._read}
         self._drafts = [key for key in heard.deleted if key not in files and key not in self._read]
+
+    def unsettled(self) -> AbstractSet[str]:
+        """The files that wait for the end of a change; they must be looked at again whether they are heard of or not."""
+        return self._waiting.keys() | self._gone.keys()
 
     def again(self, key: str) -> None:
         """Say that a file which was due could not be read: it is looked at as if it had not been due."""

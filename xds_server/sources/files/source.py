@@ -10,10 +10,10 @@ from xds_server.sources.files.reader import Look, Reader
 from xds_server.sources.files.watch import Watch
 
 _POLL = 1.0
-"""Seconds between looks when nothing is heard: the net under notifications, which can get lost."""
+"""Seconds between two looks at everything: the net under notifications, which can get lost."""
 
 _SHARE = 10
-"""After a look, the source rests for so many times the look's length, so that a huge directory costs little."""
+"""After a notification that made it look at everything, the source rests for so many times the look's length."""
 
 _PATIENCE = 10.0
 """Seconds after the first look in which a file that is written again and again holds up readiness."""
@@ -41,13 +41,14 @@ class FilesSource:
             if self.watch:
                 group.create_task(watch.run(), name=f"watch {self.path}")
             while True:
-                look = await run.step(watch)
+                everywhere = run.seconds_left() <= 0
+                look = await run.step(watch, everywhere=everywhere)
                 if run.is_synced and not self.watch:
                     await asyncio.Event().wait()  # until cancelled
                 watch.follow(look.root)
-                rest = min(_POLL, _SHARE * look.scan_seconds)
+                rest = min(_POLL, _SHARE * look.scan_seconds) if look.is_whole and not everywhere else 0.0
                 await asyncio.sleep(rest)
-                await watch.wait(_POLL if look.wait is None else min(_POLL, max(0.0, look.wait - rest)))
+                await watch.wait(run.seconds_left() if look.wait is None else min(run.seconds_left(), look.wait - rest))
 
 
 class _Run:
@@ -59,10 +60,17 @@ class _Run:
         self._sink = sink
         self._error = ""
         self._deadline: float | None = None
+        self._whole_at = 0.0
 
-    async def step(self, watch: Watch) -> Look:
-        """Look once and hand over what was found."""
-        look = await asyncio.to_thread(self._reader.look, watch.take())
+    def seconds_left(self) -> float:
+        """For how long the next look at everything is not due; less than 0 when it is."""
+        return self._whole_at - asyncio.get_running_loop().time()
+
+    async def step(self, watch: Watch, *, everywhere: bool) -> Look:
+        """Look once, everywhere or where something was heard, and hand over what was found."""
+        look = await asyncio.to_thread(self._reader.look, watch.take(), everywhere=everywhere)
+        if look.is_whole:
+            self._whole_at = asyncio.get_running_loop().time() + _POLL
         self._tell_error(look)
         if look.units or look.removed:
             self._sink.replace(look.units, look.removed)

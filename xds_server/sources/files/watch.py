@@ -1,6 +1,6 @@
-"""Wakes the source when something changes below its path, and outlives whatever happens to that path.
+"""Tells the source where something changes below its path, and outlives whatever happens to that path.
 
-Only a hint: what really changed is found by looking, which also happens without any hint from time to time.
+Only a hint: what really changed is found by looking there, and everywhere from time to time without any hint.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Watch:
         self._woken = asyncio.Event()
         self._added: set[str] = set()
         self._deleted: set[str] = set()
+        self._named: set[str] = set()
         self._last_error = ""
 
     async def run(self) -> None:
@@ -54,7 +55,7 @@ class Watch:
             self._again.set()
 
     async def wait(self, seconds: float) -> None:
-        """Wait for a notification, but no longer than that."""
+        """Wait for a notification, but no longer than that; not at all for 0 or less."""
         try:
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
@@ -64,14 +65,14 @@ class Watch:
     def take(self) -> Heard:
         """What was heard since the last time, by key."""
         self._woken.clear()
-        heard = Heard(frozenset(self._added), frozenset(self._deleted))
-        self._added.clear()
-        self._deleted.clear()
+        heard = Heard(self._added, self._deleted, self._named)
+        self._added, self._deleted, self._named = set(), set(), set()
         return heard
 
     async def _listen(self) -> None:
         base = self._base()
-        self._woken.set()  # what happened before the watch stood was not heard
+        self._named.add("")  # all of it: what happened before the watch stood was not heard
+        self._woken.set()
         async for changes in awatch(
             base,
             watch_filter=None,
@@ -82,13 +83,14 @@ class Watch:
         ):
             self._last_error = ""
             for change, path in changes:
-                self._note(change, path.removeprefix(f"{base}/"))
+                self._note(change, path.removeprefix(str(base)).removeprefix("/"))
             self._woken.set()
 
     def _base(self) -> Path:
         return self._path if self._path.is_dir() else self._path.parent
 
     def _note(self, change: Change, key: str) -> None:
+        self._named.add(key)
         if change is Change.added:
             self._added.add(key)
         elif change is Change.deleted:
