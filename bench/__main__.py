@@ -52,7 +52,7 @@ def _measure(args: argparse.Namespace) -> Results:
 
 def _shown(measured: Results) -> str:
     """All tables that there is something for."""
-    verdicts = judge(measured.shapes, measured.kept)
+    verdicts = judge(measured.shapes, measured.kept, measured.probe)
     found = [
         f"Machine: {measured.machine}",
         table.comparison(measured.shapes) if measured.shapes else "",

@@ -38,7 +38,7 @@ def sections(results: Results) -> dict[str, str]:
     go, growth, naive = (_those_of(results, shapes) for shapes in (AGAINST_GO, GROWTH, AGAINST_NAIVE))
     return {
         "when": _when(results),
-        "targets": table.verdicts(judge(go, results.kept)) if go else "",
+        "targets": table.verdicts(judge(go, results.kept, results.probe)) if go else "",
         "go": table.comparison(go) if go else "",
         "growth": table.comparison(growth) if growth else "",
         "naive": table.comparison(naive) if naive else "",

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from bench.kept import Kept
+from bench.probe import Hold
 from bench.results import Measured
 from bench.trial import Figure
 
 _NODE_KEPT = 1024
+_HELD_MS = 50.0
 
 Shapes = Mapping[str, Measured]
 
@@ -43,9 +45,9 @@ _LIMITS = tuple(
 )
 
 
-def judge(shapes: Shapes, kept: Iterable[Kept] = ()) -> list[Verdict]:
-    """The verdicts on all targets whose shapes were measured with the Go peer, and on what is kept."""
-    return [*_judge_limits(shapes), *_judge_lost(shapes), *_judge_node(kept)]
+def judge(shapes: Shapes, kept: Iterable[Kept] = (), holds: Iterable[Hold] = ()) -> list[Verdict]:
+    """The verdicts on all targets whose shapes were measured with the Go peer, on what is kept, and on the holds."""
+    return [*_judge_limits(shapes), *_judge_lost(shapes), *_judge_node(kept), *_judge_holds(holds)]
 
 
 def _judge_limits(shapes: Shapes) -> Iterator[Verdict]:
@@ -70,3 +72,9 @@ def _judge_node(kept: Iterable[Kept]) -> Iterator[Verdict]:
     if more is not None:
         target = f"Envoy's Node in every request: at most {_NODE_KEPT:,} bytes kept of it a stream"
         yield Verdict(target, f"{more:.0f} bytes", more <= _NODE_KEPT)
+
+
+def _judge_holds(holds: Iterable[Hold]) -> Iterator[Verdict]:
+    for hold in holds:
+        target = f"publish of {hold.publish} ({hold.mode}): the event loop is held for at most {_HELD_MS:.0f} ms"
+        yield Verdict(target, f"{hold.held_ms:.1f} ms", hold.held_ms <= _HELD_MS)
