@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from envoy.service.discovery.v3 import discovery_pb2
 from hypothesis import given, strategies as st
@@ -89,3 +91,25 @@ def test_varints(value: int) -> None:
     assert decoded == value
     assert all(byte & 0x80 for byte in encoded[:-1])
     assert not encoded[-1] & 0x80
+
+
+def test_requests_that_differ_in_the_middle_only_are_told_apart() -> None:
+    parser = RequestParser()
+    names = [[f"name-{number:03}" for number in range(100)] for _ in range(2)]
+    names[1][50] = "other-50"
+    raw = [text(1, "v") + b"".join(text(3, name) for name in each) + text(4, CLUSTER) for each in names]
+    for each, expected in zip([*raw, *raw], [*names, *names], strict=True):
+        assert parser.sotw(each)[0].names == frozenset(expected)
+
+
+def test_what_is_remembered_of_requests_has_a_bound() -> None:
+    parser = RequestParser()
+    tracemalloc.start()
+    try:
+        for number in range(6000):
+            parser.delta(text(2, CLUSTER) + text(6, f"nonce-{number}"))
+            parser.sotw(text(1, f"{number}") + text(3, "a" * 500) + text(4, CLUSTER))
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 8 * 1024 * 1024
