@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from xds_server.ir.declared import NativeDocument, Unit
@@ -12,8 +12,9 @@ from xds_server.ir.problem import Problem, ProblemError
 from xds_server.snapshot.assemble import assemble
 from xds_server.snapshot.snapshot import LeftOut, Snapshot
 from xds_server.sources.files import load
-from xds_server.translate.locate import field_of
-from xds_server.translate.native import decode
+from xds_server.translate.expected import nearest
+from xds_server.translate.locate import field_of, name_of
+from xds_server.translate.native import decode, faults
 from xds_server.translate.prune import prune_routes
 from xds_server.wire.types import CLUSTER, ENDPOINT, ROUTE, SECRET, key_of
 
@@ -40,7 +41,7 @@ def read(paths: Sequence[Path]) -> Inputs:
     read_units = [unit for each in units.values() for unit in each]
     documents = {document.origin: document for unit in read_units for document in unit.documents}
     left_out = _left_out(assembly.groups, assembly.problems, documents)
-    problems = sorted([*assembly.problems, *left_out], key=_order)
+    problems = sorted([*_told(assembly.problems, documents), *left_out], key=_order)
     return Inputs(len(read_units), assembly.groups, problems, frozenset(_several(read_units)))
 
 
@@ -51,16 +52,31 @@ def _left_out(groups: Mapping[str, Snapshot], problems: Iterable[Problem], docum
         for found in snapshot.left_out:
             if not any((found.reason, origin) in told for origin in found.origins):
                 origin = found.origins[0] if found.origins else Origin("")
-                message = f"{key_of(found.type_url)} {found.name!r} {found.message}"
-                yield Problem(origin, found.reason, message, _field(found, snapshot, documents))
+                field, hint = _first_missing(found, snapshot, documents)
+                message = f"{key_of(found.type_url)} {found.name!r} {found.message}{hint}"
+                yield Problem(origin, found.reason, message, field)
 
 
-def _field(found: LeftOut, snapshot: Snapshot, documents: Documents) -> str:
-    """Where the first name stands that does not resolve; "" when that can't be told."""
+def _told(problems: Iterable[Problem], documents: Documents) -> Iterator[Problem]:
+    """The problems with all that is wrong in a document, and with the field of a name that is taken."""
+    for problem in problems:
+        document = documents.get(problem.origin)
+        if document is None:
+            yield problem
+        elif problem.reason == "DuplicateName":
+            yield replace(problem, field=name_of(document))
+        else:
+            yield from faults(document) or [problem]
+
+
+def _first_missing(found: LeftOut, snapshot: Snapshot, documents: Documents) -> tuple[str, str]:
+    """Where the first name stands that does not resolve, and what was probably meant; "" where it can't be told."""
     document = next((documents[origin] for origin in found.origins if origin in documents), None)
     if document is None:
-        return ""
-    return next((field_of(document, url, name) for url, name in _missing(document, snapshot)), "")
+        return "", ""
+    missing = list(_missing(document, snapshot))
+    hint = nearest(missing[0][1], list(snapshot.typeset(missing[0][0]).resources)) if missing else ""
+    return next((field for url, name in missing if (field := field_of(document, url, name))), ""), hint
 
 
 def _missing(document: NativeDocument, snapshot: Snapshot) -> Iterator[tuple[str, str]]:

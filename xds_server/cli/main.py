@@ -49,6 +49,13 @@ class Document(StrEnum):
     YAML = "yaml"
 
 
+class Report(StrEnum):
+    """The form of what `validate` finds: as a compiler tells it, or JSON."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 class View(StrEnum):
     """A table for people, or the admin API's JSON as it is."""
 
@@ -128,14 +135,17 @@ def demo(
 
 
 @app.command()
-def validate(paths: Paths) -> None:
+def validate(
+    paths: Paths,
+    output: Annotated[Report, typer.Option("-o", "--output", help="For people, or for programs.")] = Report.TEXT,
+) -> None:
     """Check files without serving them.
 
     They are loaded as `serve` would; the exit code is 1 if anything is wrong.
     """
     from xds_server.cli.checking import validate
 
-    raise typer.Exit(validate(paths))
+    raise typer.Exit(validate(paths, as_json=output is Report.JSON))
 
 
 @app.command()

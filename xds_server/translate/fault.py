@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -59,10 +60,15 @@ class Fault:
 
 def find_fault(body: Mapping[str, object], descriptor: Descriptor) -> Fault | None:
     """The first fault of a body in the order of its keys; None when this walk finds none."""
+    return next(iter(find_faults(body, descriptor, 1)), None)
+
+
+def find_faults(body: Mapping[str, object], descriptor: Descriptor, most: int) -> list[Fault]:
+    """The first `most` faults of a body in the order of its keys."""
     try:
-        return next(_message(body, descriptor, "", secret=False), None)
+        return list(islice(_message(body, descriptor, "", secret=False), most))
     except RecursionError:
-        return Fault("", "TooDeep", "the document is nested too deeply")
+        return [Fault("", "TooDeep", "the document is nested too deeply")]
 
 
 @lru_cache(maxsize=256)  # the same mistake tends to come many times, and looking for what was meant is slow

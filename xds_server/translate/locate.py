@@ -1,4 +1,4 @@
-"""Where the body of a document names another resource: for errors about names that do not resolve."""
+"""Where the body of a document names a resource, another or itself: for errors about names."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ def field_of(document: NativeDocument, type_url: str, name: str) -> str:
     if not path and type_url == ENDPOINT:
         path = next((key for key in _EDS if key in document.body), "")
     return f"{document.within}.{path}" if document.within and path else path
+
+
+def name_of(document: NativeDocument) -> str:
+    """The path of the field that names the resource."""
+    key = next((key for key in ("cluster_name", "clusterName") if key in document.body), "name")
+    return f"{document.within}.{key}" if document.within else key
 
 
 def _references(value: object, type_url: str, name: str, path: str, key: str) -> Iterator[str]:

@@ -7,11 +7,14 @@ from google.protobuf.message import Message
 
 from xds_server.ir.declared import NativeDocument
 from xds_server.ir.problem import Problem, ProblemError
-from xds_server.translate.fault import MERGE_KEY, PARSE_ERRORS, Fault, find_fault, join, unknown_type
+from xds_server.translate.fault import MERGE_KEY, PARSE_ERRORS, Fault, find_fault, find_faults, join, unknown_type
 from xds_server.translate.messages import name_field, pack
 from xds_server.translate.protos import class_of, full_name, type_of
 from xds_server.translate.strict import may_be_lax
 from xds_server.wire.resource import Resource
+
+_MOST_FAULTS = 50
+"""Faults of one document that are told."""
 
 
 def decode(document: NativeDocument) -> Resource:
@@ -38,6 +41,15 @@ def decode(document: NativeDocument) -> Resource:
     if may_be_lax(fields) and (fault := find_fault(fields, type_of(message))) is not None:
         raise _error(document, fault)
     return pack(message, _name(document, message), (document.origin,))
+
+
+def faults(document: NativeDocument) -> list[Problem]:
+    """All that `decode` would stumble over in the fields of a document, up to a bound; empty when that is no field."""
+    cls = class_of(full_name(str(document.body.get("@type", ""))))
+    if cls is None:
+        return []
+    fields = {key: value for key, value in document.body.items() if key != "@type"}
+    return [_error(document, fault).problem for fault in find_faults(fields, type_of(cls()), _MOST_FAULTS)]
 
 
 def _name(document: NativeDocument, message: Message) -> str:

@@ -52,9 +52,9 @@ resources:
     connect_timeout: 5 minutes
 """,
     )
-    soon = 'expected a duration in seconds such as "1.5s", found "5 minutes" (a string)'
+    soon = 'expected a duration in seconds such as "1.5s", found "5 minutes" (a string) [InvalidValue]'
     assert tidegate("validate", "files", code=1).output.splitlines() == [
-        "files/bad.yaml:3:1: error: document 1: nmae: envoy.config.cluster.v3.Cluster has no field 'nmae'; did you mean 'name'?",
+        "files/bad.yaml:3:1: error: document 1: nmae: envoy.config.cluster.v3.Cluster has no field 'nmae'; did you mean 'name'? [UnknownField]",
         "    nmae: three",
         "    ^",
         f"files/bad.yaml:8:5: error: document 2: resources[0].connect_timeout: {soon}",

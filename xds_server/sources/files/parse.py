@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from xds_server.ir.declared import NativeDocument, Unit
 from xds_server.ir.origin import Origin
@@ -112,7 +113,7 @@ def _listed(
 ) -> Iterator[NativeDocument | Problem]:
     """The resources of Envoy's file form, each bare or wrapped as `envoy.service.discovery.v3.Resource`."""
     for key in value.keys() - _ENVELOPE:
-        named = (f"Envoy's file form has no field {key!r}", key) if is_name(key) else (_NO_SUCH_FIELD, "")
+        named = (f"Envoy's file form has no field {key!r}{_meant(key)}", key) if is_name(key) else (_NO_SUCH_FIELD, "")
         yield Problem(origin, "UnknownField", *named)
     items = value[LISTED]
     if items is None:
@@ -130,6 +131,11 @@ def _listed(
             yield NativeDocument(place.group, body, _named(here, body), within)
         else:
             yield Problem(here, "InvalidValue", f'expected a mapping with "@type", found {_kind(body)}', within)
+
+
+def _meant(key: str) -> str:
+    close = get_close_matches(key, sorted(each for each in _ENVELOPE if each.islower() == key.islower()), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _named(origin: Origin, body: Mapping[str, object]) -> Origin:
