@@ -21,6 +21,7 @@ from bench.subscriber import Phrasebook, Subscriber, make_node
 from xds_server.snapshot.groups import Group, Groups
 from xds_server.status.events import EventBus
 from xds_server.status.tracker import Tracker
+from xds_server.stream.auth import Identity
 from xds_server.stream.connection import Connection, Write
 from xds_server.stream.context import StreamContext
 from xds_server.stream.session import Variant
@@ -89,7 +90,13 @@ class _Connections:
     async def _connect(self, client: Subscriber) -> Connection:
         inbox: list[bytes] = []
         connection = Connection(
-            self._shared, Variant(self._book.mode), _writer(inbox), _fail, peer="127.0.0.1:1", only_type=None
+            self._shared,
+            Variant(self._book.mode),
+            _writer(inbox),
+            _fail,
+            peer="127.0.0.1:1",
+            only_type=None,
+            caller=Identity(""),
         )
         for request in client.start():
             connection.receive(request)

@@ -17,8 +17,11 @@ import uvloop
 
 from xds_server import collector
 from xds_server.admin import AdminDeps, AdminServer
+from xds_server.credentials.tls import watch_tls
+from xds_server.credentials.watched import Credentials
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
+from xds_server.settings.exposure import unprotected
 from xds_server.settings.later import without_effect
 from xds_server.settings.root import Settings
 from xds_server.snapshot.assemble import Assembler
@@ -33,9 +36,11 @@ from xds_server.status.events import EventBus
 from xds_server.status.gauges import observe_fleet
 from xds_server.status.tracker import Tracker
 from xds_server.stream.admission import grouping_of
+from xds_server.stream.auth import Authenticator
 from xds_server.stream.context import Limits, StreamContext
 from xds_server.stream.sequencer import Waits
 from xds_server.stream.server import XdsServer
+from xds_server.telemetry import names
 from xds_server.telemetry.eventlog import EventLog
 from xds_server.telemetry.logs import configure
 from xds_server.telemetry.metrics import Metrics
@@ -56,7 +61,7 @@ def run(settings: Settings, address_file: Path | None = None) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises:
-        OSError: an address can't be listened on, or the address file not be written.
+        OSError: an address can't be listened on, the address file not be written, or a credential not be used.
     """
     configure(settings.log.level, settings.log.format)
     collector.look_seldom()
@@ -73,11 +78,17 @@ class App:
     sources: list[tuple[Source, Feed]]
     xds: XdsServer
     admin: AdminServer
+    credentials: Credentials
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 def build(settings: Settings) -> App:
-    """Make and join all parts; nothing runs yet."""
+    """Make and join all parts; nothing runs yet.
+
+    Raises:
+        CredentialError: a certificate or a token can't be used.
+    """
+    credentials = Credentials()
     metrics = Metrics(version("tidegate"))
     groups = Groups(time.time, later=asyncio.get_running_loop().call_soon)
     bus = EventBus(time.time)
@@ -90,6 +101,7 @@ def build(settings: Settings) -> App:
         settings.xds.max_request_bytes,
         settings.xds.max_names,
         settings.xds.max_connection_age,
+        settings.xds.max_request_rate,
     )
     waits = Waits(settings.xds.order_timeout, settings.xds.removal_timeout)
     stopping = asyncio.Event()
@@ -101,8 +113,13 @@ def build(settings: Settings) -> App:
 
     observe_fleet(metrics, groups, tracker, pipeline.sources)
     deps = AdminDeps(groups, tracker, bus, pipeline.sources, unready, to_json, metrics.render)
-    xds = XdsServer(StreamContext(groups, tracker, metrics, waits, limits, grouping=grouping_of(settings.groups)))
-    return App(groups, bus, pipeline, sources, xds, AdminServer(deps), stopping)
+    metrics.observe(names.CREDENTIAL_UP, credentials.up)
+    xds = XdsServer(
+        StreamContext(groups, tracker, metrics, waits, limits, grouping=grouping_of(settings.groups)),
+        Authenticator(settings.xds.auth, credentials),
+        watch_tls(credentials, "xds.tls", settings.xds.tls),
+    )
+    return App(groups, bus, pipeline, sources, xds, AdminServer(deps), credentials, stopping)
 
 
 async def _serve(settings: Settings, address_file: Path | None) -> None:
@@ -116,7 +133,7 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(_log_events(app)), tasks.create_task(app.pipeline.run())]
         running += [tasks.create_task(_run_source(source, feed)) for source, feed in app.sources]
-        running.append(tasks.create_task(_follow_readiness(app)))
+        running += [tasks.create_task(_follow_readiness(app)), tasks.create_task(app.credentials.run())]
         await app.stopping.wait()
         _log.info("stopping")
         await _close(app)
@@ -191,9 +208,8 @@ def _warn(settings: Settings) -> None:
         _log.warning("setting_without_effect", key=key, hint="its feature comes with a later version")
     if not settings.sources:
         _log.warning("no_sources", hint="nothing is declared anywhere; set `sources`, or --files PATH")
-    for name, address in (("xds", settings.xds.address), ("admin", settings.admin.address)):
-        if not address.is_loopback:
-            _log.warning("unprotected_address", server=name, address=address, hint="no TLS and no tokens")
+    for name, address in unprotected(settings):
+        _log.warning("unprotected_address", server=name, address=address, hint="no TLS and no tokens")
 
 
 def _announce(addresses: dict[str, str], address_file: Path | None) -> None:

@@ -85,6 +85,7 @@ class Stream:
         *,
         answer: Answer = accept,
         method: str = "",
+        metadata: Iterable[tuple[str, str]] = (),
         node_always: bool = False,
     ) -> None:
         self.variant = variant
@@ -101,7 +102,7 @@ class Stream:
         self._read_up_to: Counter[str] = Counter()
         self._node_always = node_always
         self._node_sent = False
-        self._call: Any = channel.stream_stream(method or METHODS[variant])()
+        self._call: Any = channel.stream_stream(method or METHODS[variant])(metadata=tuple(metadata))
         self._outgoing: asyncio.Queue[bytes] = asyncio.Queue()
         self._news = asyncio.Condition()
         self._tasks: list[asyncio.Task[None]] = []

@@ -10,6 +10,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from tests.conformance.client import SLACK
 from tests.conformance.server import Clients
+from xds_server.credentials.tls import ServerTls
+from xds_server.credentials.watched import Watched
 from xds_server.demo.polling import until
 from xds_server.demo.world import Document
 from xds_server.ir.declared import NativeDocument, Unit
@@ -56,12 +58,12 @@ class Counts:
 class Inside:
     """A server in this process. `publish` takes a file's documents and serves what comes of it at once."""
 
-    def __init__(self, limits: Limits, waits: Waits) -> None:
+    def __init__(self, limits: Limits, waits: Waits, tls: Watched[ServerTls] | None) -> None:
         self.groups = Groups(time.time, later=asyncio.get_running_loop().call_soon)
         self.bus = EventBus(time.time)
         self.tracker = Tracker(self.groups, self.bus, time.time)
         self.counts = Counts()
-        self.server = XdsServer(StreamContext(self.groups, self.tracker, self.counts, waits, limits))
+        self.server = XdsServer(StreamContext(self.groups, self.tracker, self.counts, waits, limits), tls=tls)
         self.xds = ""
         self._assembler = Assembler(decode, prune_routes)
 
@@ -98,10 +100,14 @@ class Inside:
 
 @asynccontextmanager
 async def inside(
-    limits: Limits | None = None, waits: Waits | None = None, *, synced: bool = True
+    limits: Limits | None = None,
+    waits: Waits | None = None,
+    *,
+    synced: bool = True,
+    tls: Watched[ServerTls] | None = None,
 ) -> AsyncIterator[Inside]:
     """Run a server in this process, synced and serving unless told otherwise."""
-    running = Inside(limits or Limits(), waits or Waits())
+    running = Inside(limits or Limits(), waits or Waits(), tls)
     running.xds = await running.server.start("127.0.0.1:0")
     if synced:
         running.groups.set_synced()

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from tests.conformance.wire import KEYS, Variant, delta_request, node_of, sotw_request
 from tests.feature.inprocess import Inside
 from xds_server.stream import session
+from xds_server.stream.auth import Identity
 from xds_server.stream.connection import Connection
 
 TYPES = ("cds", "eds")
@@ -28,7 +29,9 @@ class Joined:
         self._random = random.Random(number)
         shared = server.server._services._shared
         made = session.Variant(variant.value)
-        self._connection = Connection(shared, made, self._write, self._fail, peer="test:1", only_type=None)
+        self._connection = Connection(
+            shared, made, self._write, self._fail, peer="test:1", only_type=None, caller=Identity("")
+        )
         make = sotw_request if variant is Variant.SOTW else delta_request
         for key in TYPES:
             self._connection.receive(make(key, self._names[key], node=node_of(f"n-{number}")).SerializeToString())

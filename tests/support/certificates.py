@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,11 +41,12 @@ class Authority:
         self._certificate = builder.sign(self._key, hashes.SHA256())
         self.certificate = _pem(self._certificate)
 
-    def issue(self, *names: str) -> Pair:
-        """Sign a fresh certificate for DNS `names`, good for servers and clients."""
+    def issue(self, *names: str, uris: Sequence[str] = (), subject: x509.Name | None = None) -> Pair:
+        """Sign a fresh certificate for DNS `names` and `uris`, good for servers and clients."""
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = _builder(_name(names[0]), self._name, key.public_key())
-        alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
+        builder = _builder(subject or _name(names[0]), self._name, key.public_key())
+        dns, ids = map(x509.DNSName, names), map(x509.UniformResourceIdentifier, uris)
+        alternatives = x509.SubjectAlternativeName([*dns, *ids])
         certificate = builder.add_extension(alternatives, critical=False).sign(self._key, hashes.SHA256())
         encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
         private = key.private_bytes(encoding, form, serialization.NoEncryption()).decode()

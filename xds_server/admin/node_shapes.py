@@ -66,7 +66,10 @@ class NodeType(Struct):
 
 
 class Node(Struct):
-    """One stream of one node; a node that left is shown for 60 s, as not connected."""
+    """One stream of one node; a node that left is shown for 60 s, as not connected.
+
+    `identity` is what its certificate or token proves it to be; empty when it showed none.
+    """
 
     id: str
     group: str
@@ -78,6 +81,7 @@ class Node(Struct):
     since: Stamp
     replica: str
     types: dict[str, NodeType]
+    identity: str
 
 
 class Nodes(Struct):

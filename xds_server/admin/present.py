@@ -93,6 +93,7 @@ def node(report: NodeReport, replica: str) -> node_shapes.Node:
         stamp(report.since),
         replica,
         {key: _node_type(each) for key, each in report.types.items()},
+        report.identity,
     )
 
 

@@ -52,6 +52,7 @@ def _show_head(node: Json) -> None:
         ("Envoy", node["build"]),
         ("since", moment(node["since"])),
         ("replica", node["replica"]),
+        ("identity", node["identity"]),
     )
     for name, value in shown:
         print(clean(f"  {name:9} {value or '-'}"))

@@ -12,9 +12,8 @@ from xds_server.settings.root import Settings
 
 LATER = frozenset(
     {
-        "xds.tls",
         "xds.advertise",
-        "xds.auth",
+        "xds.auth.token_review",
         "admin.tls",
         "admin.tokens",
         "admin.hosts",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self
+import re
+from typing import Annotated, Self
 
-from pydantic import ByteSize, model_validator
+from pydantic import AfterValidator, ByteSize, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from xds_server.settings.address import Address
@@ -21,17 +22,23 @@ class Coalesce(Section):
     """And at the latest so long after the first change."""
 
 
-class Client(Section):
-    """One rule of who may ask for what; `spiffe`, `subject` and `token_file` are ways to be known."""
+def _spiffe_id(text: str) -> str:
+    if not re.fullmatch(r"spiffe://[a-z0-9._-]+(/[A-Za-z0-9._-]+)*", text):
+        raise PydanticCustomError("expected", "a SPIFFE ID as spiffe://TRUST_DOMAIN/PATH (SPIFFE-ID, section 2)")
+    return text
 
-    spiffe: str | None = None
+
+class Client(Section):
+    """One client, or several alike; it is known by `spiffe`, `subject` and `token_file`, all that are given."""
+
+    spiffe: Annotated[str, AfterValidator(_spiffe_id)] | None = None
     """SPIFFE ID in the client's certificate, for example spiffe://example.org/edge."""
-    subject: str | None = None
-    """Subject of the client's certificate."""
+    subject: Annotated[str, Field(min_length=1)] | None = None
+    """Subject of the client's certificate as RFC 2253 writes it, for example CN=edge-1,O=Example."""
     token_file: Filename | None = None
-    """File with the bearer token that the client sends."""
+    """File with the bearer token that the client sends; with several, one a line, any of them will do."""
     groups: tuple[str, ...] = ()
-    """Groups that the client may be given."""
+    """Groups that the client may be given, as names or patterns (`*`, `?`, `[…]`)."""
 
     @model_validator(mode="after")
     def _is_known_by_something(self) -> Self:
@@ -48,10 +55,10 @@ class TokenReview(Section):
 
 
 class Auth(Section):
-    """Who may connect; without it everybody who reaches the address may."""
+    """Who may connect; without `clients` everybody who reaches the address may."""
 
     clients: tuple[Client, ...] = ()
-    """Rules, the first that fits counts."""
+    """Who may connect; the first entry that fits counts. A list without entries lets nobody in."""
     token_review: TokenReview | None = None
     """Have service account tokens checked by Kubernetes."""
 
@@ -73,6 +80,8 @@ class Xds(Section):
     """A larger request is refused."""
     max_names: Count = 100_000
     """Names that one stream may ask for, for each type."""
+    max_request_rate: Count = 1000
+    """Requests a second on one stream, ten times as many at once; what only answers a response does not count."""
     coalesce: Coalesce = Coalesce()
     """How changes are gathered."""
     order_timeout: Interval = 5.0
@@ -81,3 +90,10 @@ class Xds(Section):
     """How long a removal waits for a silent node to take the routes that stopped using the resource."""
     auth: Auth | None = None
     """Who may connect."""
+
+    @model_validator(mode="after")
+    def _asks_for_certificates_that_count(self) -> Self:
+        by_certificate = self.auth is not None and any(each.spiffe or each.subject for each in self.auth.clients)
+        if by_certificate and (self.tls is None or self.tls.client_ca is None):
+            raise PydanticCustomError("expected", "xds.tls.client_ca, since xds.auth.clients names certificates")
+        return self

@@ -55,7 +55,10 @@ class TypeReport:
 
 @dataclass(frozen=True, slots=True)
 class NodeReport:
-    """One stream of one node; `types` by short key or type URL; `since` when it connected."""
+    """One stream of one node; `types` by short key or type URL; `since` when it connected.
+
+    `identity` is what the caller has proved to be, "" when it was not asked.
+    """
 
     id: str
     group: str
@@ -66,6 +69,7 @@ class NodeReport:
     connected: bool
     since: float
     types: Mapping[str, TypeReport]
+    identity: str = ""
 
 
 class LiveNode(Protocol):

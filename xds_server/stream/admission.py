@@ -1,11 +1,32 @@
-"""Admission: from the settings to the rules by which nodes are let in, and into which group."""
+"""Admission: the one way from what a caller says it is to a node that may be served."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from xds_server.settings.fleet import GroupRule
+from xds_server.stream.auth import Identity
 from xds_server.wire.grouping import Grouping, Rule
+from xds_server.wire.node import NodeInfo, parse_node
+
+
+class DeniedError(Exception):
+    """The caller is known, and may not be given this group."""
+
+
+def admit(raw: bytes, grouping: Grouping, caller: Identity) -> NodeInfo:
+    """The node that these bytes describe, if the caller may be it.
+
+    Raises:
+        RequestError: they describe none.
+        DeniedError: the node is of a group that the caller may not be given.
+    """
+    node = parse_node(raw, grouping)
+    if not caller.may_have(node.group):
+        allowed = ", ".join(caller.groups or ()) or "none"
+        msg = f"node {node.id!r} is of group {node.group!r}; {caller.name} may be given: {allowed} (xds.auth.clients)"
+        raise DeniedError(msg)
+    return node
 
 
 def grouping_of(entries: Sequence[GroupRule]) -> Grouping:

@@ -9,11 +9,14 @@ from dataclasses import replace
 
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.status.node import NodeReport
+from xds_server.stream.admission import admit
+from xds_server.stream.auth import Identity
 from xds_server.stream.context import StreamContext
+from xds_server.stream.pace import Pace
 from xds_server.stream.report import report_types, standing_nack
 from xds_server.stream.session import Answer, Session, Variant
 from xds_server.wire.node import NodeInfo, node_id, parse_node
-from xds_server.wire.request import Request, RequestError, SotwRequest
+from xds_server.wire.request import DeltaRequest, Request, RequestError, SotwRequest
 from xds_server.wire.response import Response
 from xds_server.wire.types import key_of
 
@@ -38,9 +41,17 @@ class Connection:
     """
 
     def __init__(
-        self, shared: StreamContext, variant: Variant, write: Write, fail: Fail, *, peer: str, only_type: str | None
+        self,
+        shared: StreamContext,
+        variant: Variant,
+        write: Write,
+        fail: Fail,
+        *,
+        peer: str,
+        only_type: str | None,
+        caller: Identity,
     ) -> None:
-        """Bind a stream of `peer`; with `only_type` it is a stream of the service of that type."""
+        """Bind a stream of `caller` at `peer`; with `only_type` it is a stream of the service of that type."""
         self.node: NodeInfo | None = None
         self._shared = shared
         self._variant = variant
@@ -48,6 +59,8 @@ class Connection:
         self._fail = fail
         self._peer = peer
         self._only_type = only_type
+        self._caller = caller
+        self._pace = Pace(shared.limits.max_request_rate, _now())
         self._session: Session | None = None
         self._outbox: list[Response] = []
         self._writer: asyncio.Task[None] | None = None
@@ -76,7 +89,8 @@ class Connection:
 
         Raises:
             RequestError: the request is malformed, has no node where it needs one, another node, or another type.
-            LimitError: it names more resources or types than allowed.
+            DeniedError: its node is of a group that the caller may not be given.
+            LimitError: it names more resources or types than allowed, or comes too soon after those before it.
         """
         parser = self._shared.parser
         request: Request
@@ -87,10 +101,16 @@ class Connection:
         if request.type_url not in session.states and len(session.states) >= _MAX_TYPES:
             msg = f"{_MAX_TYPES} resource types are asked for on this stream; no more are allowed"
             raise LimitError(msg)
-        self._send(session.receive(request, _now()))
+        before = session.states.get(request.type_url)
+        asked_before = before.sub if before is not None else None
+        responses = session.receive(request, _now())
         state = session.states.get(request.type_url)
         if state is not None:
             self._check_names(len(state.sub.names))
+        # Answers are as many as the responses; what a client asks by itself must keep to the pace.
+        if not (session.answers and state and state.sub is asked_before and not _asks(request)):
+            self._check_pace()
+        self._send(responses)
 
     async def room(self) -> None:
         """Wait while too much is queued: who does not read is not listened to either."""
@@ -123,7 +143,7 @@ class Connection:
         group = self._shared.groups.get(self.node.group)
         if group is not None:
             group.unwatch(self)
-        self._shared.departed.remember(self.node, session.legacy())
+        self._shared.departed.remember(self._caller.name, self.node, session.legacy())
         self._shared.tracker.left(self)
         self._session = None
 
@@ -151,6 +171,7 @@ class Connection:
             connected=True,
             since=self._since,
             types=types,
+            identity=self._caller.name,
         )
 
     def _check(self, request: Request) -> None:
@@ -168,6 +189,11 @@ class Connection:
             msg = f"{names} resources of one type are asked for by name; {allowed} are allowed (xds.max_names)"
             raise LimitError(msg)
 
+    def _check_pace(self) -> None:
+        if not self._pace.take(_now()):
+            msg = f"more than {self._shared.limits.max_request_rate} requests a second (xds.max_request_rate)"
+            raise LimitError(msg)
+
     def _typed(self, request: Request) -> Request:
         return request if request.type_url else replace(request, type_url=self._only_type or "")
 
@@ -183,9 +209,9 @@ class Connection:
         if not raw:
             msg = "the first request of a stream must have a node with an id"
             raise RequestError(msg)
-        self.node = node = parse_node(raw, self._shared.grouping)
+        self.node = node = admit(raw, self._shared.grouping, self._caller)
         group = self._shared.groups.obtain(node.group)
-        before = self._shared.departed.recall(node)
+        before = self._shared.departed.recall(self._caller.name, node)
         session = Session(self._variant, waits=self._shared.waits, before=before, lookup=group.typeset)
         self._session = session
         group.watch(self, self._publish)
@@ -259,6 +285,11 @@ class Connection:
         if session.deadline is not None:
             delay = max(session.deadline - _now(), 0.0) + 0.001
             self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
+
+
+def _asks(request: Request) -> bool:
+    """Whether a request asks for something by itself: a name that is subscribed again is sent again (delta)."""
+    return isinstance(request, DeltaRequest) and bool(request.subscribe or request.unsubscribe)
 
 
 def _now() -> float:

@@ -41,34 +41,38 @@ class Meter(Protocol):
 class Limits:
     """The most that is taken: streams at a time, bytes of a request, names of a type, seconds of a connection.
 
-    A connection that gets older is ended, so that clients spread anew over replicas; 0 means never.
+    A connection that gets older is ended, so that clients spread anew over replicas; 0 means never. `request_rate`
+    is a stream's requests a second, `silence` how many seconds it may stay open without a first request.
     """
 
     max_streams: int = 20_000
     max_request_bytes: int = 16 * 1024 * 1024
     max_names: int = 100_000
     max_connection_age: float = 0.0
+    max_request_rate: int = 1_000
+    silence: float = 30.0
 
 
 class Departed:
     """What nodes may go on to act on after their stream has ended: references to shared typesets, per node.
 
-    It counts in the group where it was seen: a node that comes in another one holds what that one has sent.
+    It counts in the group where it was seen: a node that comes in another one holds what that one has sent. And it
+    counts for the identity that was proved, since anybody may say that it is any node.
     """
 
     def __init__(self) -> None:
-        self._left: OrderedDict[str, tuple[str, Mapping[str, tuple[Typeset, ...]]]] = OrderedDict()
+        self._left: OrderedDict[tuple[str, str], tuple[str, Mapping[str, tuple[Typeset, ...]]]] = OrderedDict()
 
-    def remember(self, node: NodeInfo, legacy: Mapping[str, tuple[Typeset, ...]]) -> None:
+    def remember(self, identity: str, node: NodeInfo, legacy: Mapping[str, tuple[Typeset, ...]]) -> None:
         """Note what a stream left its node with."""
-        self._left.pop(node.id, None)
-        self._left[node.id] = (node.group, legacy)
+        self._left.pop((identity, node.id), None)
+        self._left[identity, node.id] = (node.group, legacy)
         if len(self._left) > _DEPARTED_KEPT:
             self._left.popitem(last=False)
 
-    def recall(self, node: NodeInfo) -> Mapping[str, tuple[Typeset, ...]]:
+    def recall(self, identity: str, node: NodeInfo) -> Mapping[str, tuple[Typeset, ...]]:
         """What the node's last stream left it with; empty when nothing is known of it in this group."""
-        group, legacy = self._left.get(node.id, ("", {}))
+        group, legacy = self._left.get((identity, node.id), ("", {}))
         return legacy if group == node.group else {}
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from xds_server.stream.admission import admit
+from xds_server.stream.auth import Identity
 from xds_server.stream.context import StreamContext
 from xds_server.stream.session import Session, Variant
 from xds_server.wire import response
-from xds_server.wire.node import parse_node
 from xds_server.wire.request import RequestError
 
 
@@ -16,10 +17,11 @@ class NotSyncedError(RuntimeError):
     """Nothing can be served yet, because not every source has handed over all that it has."""
 
 
-def fetch(shared: StreamContext, type_url: str, raw: bytes) -> bytes:
+def fetch(shared: StreamContext, caller: Identity, type_url: str, raw: bytes) -> bytes:
     """Answer a DiscoveryRequest with a DiscoveryResponse of all that it asks for.
 
     Raises:
+        DeniedError: its node is of a group that the caller may not be given.
         RequestError: the request is malformed, or has no node, or another type.
         NotSyncedError: the sources are not synced.
     """
@@ -30,7 +32,7 @@ def fetch(shared: StreamContext, type_url: str, raw: bytes) -> bytes:
     if request.type_url not in ("", type_url):
         msg = f"type_url is {request.type_url}, but this service serves {type_url}"
         raise RequestError(msg)
-    group = shared.groups.get(parse_node(node, shared.grouping).group)
+    group = shared.groups.get(admit(node, shared.grouping, caller).group)
     if not shared.groups.synced:
         msg = "not every source is synced yet"
         raise NotSyncedError(msg)

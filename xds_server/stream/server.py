@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
+import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from xds_server.credentials.tls import ServerTls
+from xds_server.credentials.watched import Credentials, Watched
+from xds_server.stream.auth import Authenticator
 from xds_server.stream.context import Limits, StreamContext
+from xds_server.stream.doorkeeper import Doorkeeper
 from xds_server.stream.services import DiscoveryServices
 from xds_server.wire.services import SERVICES, load_descriptors
 
@@ -19,6 +24,12 @@ LAST_WORDS_MS = 1_000
 
 GRACE = 5.0
 """Seconds that streams get to end after a stop."""
+
+HANDSHAKE_MS = 10_000
+"""What a peer gets from connecting until TLS and HTTP/2 are set up; gRPC's own default is two minutes."""
+
+IDLE_MS = 300_000
+"""A connection without any call is ended after so long; every client of xDS has a stream."""
 
 _REST = 0.5
 """Seconds that other calls get after the streams."""
@@ -36,6 +47,7 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
     of gRPC's own (it measures the bandwidth) holds the keepalive ping up while it is on its way, so it has the same
     timeout: the default, a minute, was what a peer that died in the middle of an exchange took to be noticed.
     Age: gRPC spreads it by a tenth either way, so that clients that came together do not leave together.
+    Handshakes, idleness: who connects and says nothing costs a descriptor until it is dropped.
     Pending requests: without room for a storm the C core cancels streams that the event loop has not taken up.
     """
     age = [
@@ -47,6 +59,8 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
         ("grpc.max_receive_message_length", limits.max_request_bytes),
         ("grpc.max_send_message_length", -1),
         ("grpc.max_metadata_size", 64 * 1024),
+        ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
+        ("grpc.max_connection_idle_ms", IDLE_MS),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", 0),
         ("grpc.http2.max_ping_strikes", 0),
         ("grpc.keepalive_permit_without_calls", 1),
@@ -60,12 +74,39 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
     ]
 
 
+def _credentials(tls: Watched[ServerTls]) -> grpc.ServerCredentials:
+    """Credentials that gRPC asks for anew at each handshake, in a thread of its own."""
+    used = tls.value
+
+    def newer() -> grpc.ServerCertificateConfiguration | None:
+        """The certificates if they have changed since the last call; gRPC makes these calls one at a time."""
+        nonlocal used
+        if tls.value is used:
+            return None
+        used = tls.value
+        return _configuration(used)
+
+    needs_client = used.client_ca is not None
+    first = _configuration(used)
+    # The stubs leave out that None means "as before" (gRPC's documentation of the fetcher).
+    return grpc.dynamic_ssl_server_credentials(first, newer, needs_client)  # type: ignore[arg-type]
+
+
+def _configuration(tls: ServerTls) -> grpc.ServerCertificateConfiguration:
+    return grpc.ssl_server_certificate_configuration([(tls.key, tls.certificate)], tls.client_ca)
+
+
 class XdsServer:
     """The gRPC server of the control plane."""
 
-    def __init__(self, shared: StreamContext) -> None:
+    def __init__(
+        self, shared: StreamContext, auth: Authenticator | None = None, tls: Watched[ServerTls] | None = None
+    ) -> None:
+        """Serve what is `shared` to those whom `auth` knows (None: to everybody), in plain text without `tls`."""
         self._services = DiscoveryServices(shared)
-        self._server = grpc.aio.server(options=_options(shared.limits))
+        doorkeeper = Doorkeeper(auth or Authenticator(None, Credentials()), shared.meter, (health.SERVICE_NAME,))
+        self._server = grpc.aio.server(options=_options(shared.limits), interceptors=(doorkeeper,))
+        self._tls = tls
         self._health = health.aio.HealthServicer()
         self._server.add_generic_rpc_handlers(tuple(self._services.handlers()))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
@@ -83,7 +124,10 @@ class XdsServer:
         """
         host = address.rpartition(":")[0]
         try:
-            port = self._server.add_insecure_port(address)
+            if self._tls is None:
+                port = self._server.add_insecure_port(address)
+            else:
+                port = self._server.add_secure_port(address, _credentials(self._tls))
         except RuntimeError as error:
             msg = f"xds.address: can't listen on {address}: {error}"
             raise BindError(msg) from error

@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
 import grpc.aio
+import structlog
 
+from xds_server.stream.admission import DeniedError
+from xds_server.stream.auth import CALLER
 from xds_server.stream.connection import Connection, LimitError
 from xds_server.stream.context import StreamContext
 from xds_server.stream.fetch import NotSyncedError, fetch
 from xds_server.stream.session import Variant
 from xds_server.wire.request import RequestError
 from xds_server.wire.services import SERVICES, Service
+
+_log = structlog.get_logger()
 
 Context = grpc.aio.ServicerContext[Any, Any]
 StreamHandler = Callable[[AsyncIterator[bytes], Context], Awaitable[None]]
@@ -57,6 +62,10 @@ class _End:
             self.reason = self.reason or error
         finally:
             self._reading = None
+
+
+class SilentError(Exception):
+    """A stream was opened, and nothing was asked on it."""
 
 
 class DiscoveryServices:
@@ -114,9 +123,16 @@ class DiscoveryServices:
     async def _serve(self, variant: Variant, only_type: str | None, context: Context) -> None:
         end = _End()
         connection = Connection(
-            self._shared, variant, context.write, end.put, peer=_address(context.peer()), only_type=only_type
+            self._shared,
+            variant,
+            context.write,
+            end.put,
+            peer=_address(context.peer()),
+            only_type=only_type,
+            caller=CALLER.get(),
         )
         self._ends.add(end)
+        silence = asyncio.get_running_loop().call_later(self._shared.limits.silence, _expect_node, connection, end.put)
         try:
             await end.reached(_read(context, connection))
             await connection.finish(flush=end.reason is None)
@@ -125,6 +141,7 @@ class DiscoveryServices:
             self._ends.discard(end)
             if self._stopping and not self._ends:
                 self._none_left.set()
+            silence.cancel()
             connection.close()
 
     async def _conclude(self, reason: Exception | None, context: Context) -> None:
@@ -137,6 +154,11 @@ class DiscoveryServices:
             case RequestError():
                 self._shared.meter.rejected("request")
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(reason))
+            case DeniedError():
+                await self._deny(reason, context)
+            case SilentError():
+                self._shared.meter.rejected("silent")
+                await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, str(reason))
             case LimitError():
                 self._shared.meter.rejected("limit")
                 await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(reason))
@@ -145,17 +167,29 @@ class DiscoveryServices:
             case _:
                 raise reason
 
+    async def _deny(self, error: DeniedError, context: Context) -> NoReturn:
+        self._shared.meter.rejected("denied")
+        _log.warning("xds_denied", peer=context.peer(), identity=CALLER.get().name, error=str(error))
+        await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(error))
+
     def _fetch(self, type_url: str) -> Any:
         async def handle(raw: bytes, context: Context) -> bytes:
             try:
-                return fetch(self._shared, type_url, raw)
+                return fetch(self._shared, CALLER.get(), type_url, raw)
             except RequestError as error:
                 self._shared.meter.rejected("request")
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+            except DeniedError as error:
+                await self._deny(error, context)
             except NotSyncedError as error:
                 await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
 
         return handle
+
+
+def _expect_node(connection: Connection, fail: Callable[[Exception], None]) -> None:
+    if connection.node is None:
+        fail(SilentError("nothing was asked on this stream"))
 
 
 async def _read(context: Context, connection: Connection) -> None:

@@ -66,6 +66,12 @@ SEQUENCER_TIMEOUTS = Metric(
     ("type",),
     "Steps of make before break that went on without the node's answer.",
 )
+CREDENTIAL_UP = Metric(
+    "tidegate_credential_up",
+    Kind.GAUGE,
+    ("credential",),
+    "1 when a certificate or token file is in use as it is now, 0 when an earlier content is.",
+)
 REQUESTS_REJECTED = Metric(
     "tidegate_requests_rejected_total", Kind.COUNTER, ("reason",), "Requests of xDS clients that were refused."
 )
@@ -87,6 +93,7 @@ ALL = (
     SOURCE_ERRORS,
     SOURCE_LAST_SYNC,
     SEQUENCER_TIMEOUTS,
+    CREDENTIAL_UP,
     REQUESTS_REJECTED,
 )
 """Every metric, in the order in which the reference page lists them."""

@@ -16,6 +16,7 @@ CALM_NODE = {
     "connected": True,
     "since": NOW_TEXT,
     "replica": "pod-0",
+    "identity": "",
     "types": {
         "cds": {
             "subscribed": {"wildcard": True, "names": 0},

@@ -96,6 +96,15 @@ def test_an_unknown_key_names_its_path_and_the_nearest_known_key(faults: Faults,
         ("xds: {tls: {cert: c}}", "xds.tls.key: missing; expected: PEM file with its private key"),
         ("observers: {prometheus: {url: p}}", 'observers.prometheus.url: found "p", expected a URL such as '),
         ("xds: {auth: {clients: [{groups: [a]}]}}", "xds.auth.clients[0]: found a mapping, expected one of spiffe"),
+        (
+            "xds: {auth: {clients: [{spiffe: 'spiffe://a/b'}]}, tls: {cert: c, key: k}}",
+            "xds: found a mapping, expected xds.tls.client_ca, since xds.auth.clients names certificates",
+        ),
+        (
+            "xds: {auth: {clients: [{spiffe: 'example.org/b'}]}}",
+            'xds.auth.clients[0].spiffe: found "example.org/b", expected a SPIFFE ID',
+        ),
+        ("xds: {max_request_rate: 0}", "xds.max_request_rate: found 0, expected 1 or more"),
         (f"log: {{level: {'x' * 500}}}", f'log.level: found "{"x" * 59}…, expected one of debug'),
     ],
 )

@@ -9,7 +9,8 @@ from xds_server.settings.schema import keys
 
 NOW = """
 xds: {address: "a:1", max_streams: 1, max_request_bytes: 1, max_names: 1, coalesce: {quiet: 1, max: 1},
-  order_timeout: 1, removal_timeout: 1}
+  order_timeout: 1, removal_timeout: 1, max_request_rate: 1, tls: {cert: a, key: a, client_ca: a},
+  auth: {clients: [{spiffe: "spiffe://a/b", groups: [a]}]}}
 admin: {address: "a:2"}
 sources: [{kind: files, path: a, watch: false}]
 files: {settle: 1}
@@ -26,7 +27,7 @@ def test_nothing_is_said_about_what_has_effect(load_text: Load) -> None:
 def test_every_later_key_of_the_whole_schema_is_named(load_text: Load) -> None:
     named = without_effect(load_text(WHOLE))
     assert set(named) == LATER | {"sources[1] (kind kubernetes)", "sources[2] (kind push)"}
-    assert named.index("xds.tls") < named.index("admin.tls") < named.index("kubernetes")
+    assert named.index("xds.advertise") < named.index("admin.tls") < named.index("kubernetes")
 
 
 def test_a_default_that_was_written_is_named_too(load_text: Load) -> None:

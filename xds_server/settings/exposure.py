@@ -1,0 +1,18 @@
+"""Which addresses are open to other machines without anything that protects them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xds_server.settings.address import Address
+from xds_server.settings.root import Settings
+
+
+def unprotected(settings: Settings) -> Iterator[tuple[str, Address]]:
+    """The servers that listen beyond loopback with neither TLS nor anybody asked who it is, by name."""
+    xds, admin = settings.xds, settings.admin
+    asks = xds.auth is not None and "clients" in xds.auth.model_fields_set
+    if not (xds.address.is_loopback or xds.tls or asks):
+        yield "xds", xds.address
+    if not (admin.address.is_loopback or admin.tls or admin.tokens.reader or admin.tokens.operator):
+        yield "admin", admin.address

@@ -1,0 +1,106 @@
+"""The doorkeeper: before any service is reached, every call says who makes it. A gRPC interceptor."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeAlias
+
+import grpc
+import grpc.aio
+import structlog
+from cachetools import TTLCache
+
+from xds_server.credentials.tokens import bearer
+from xds_server.stream.auth import CALLER, Authenticator, Proof
+from xds_server.stream.context import Meter
+
+Context = grpc.aio.ServicerContext[Any, Any]
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"  # generic to the stubs only
+Details = grpc.HandlerCallDetails
+
+_log = structlog.get_logger()
+
+_TOLD_AGAIN = 60.0
+"""Seconds until the same host is logged again."""
+
+
+class Doorkeeper(grpc.aio.ServerInterceptor):
+    """Finds out who calls, for streams and single calls of every service but the open ones, or ends the call."""
+
+    def __init__(self, auth: Authenticator, meter: Meter, open_services: tuple[str, ...]) -> None:
+        """Let everybody reach `open_services`, given by their full names."""
+        self._auth = auth
+        self._meter = meter
+        self._open = open_services
+        self._guarded: dict[str, Handler] = {}
+        self._told: TTLCache[str, None] = TTLCache(1000, _TOLD_AGAIN)
+
+    async def intercept_service(
+        self, continuation: Callable[[Details], Awaitable[Handler | None]], handler_call_details: Details
+    ) -> Handler | None:
+        """See `grpc.aio.ServerInterceptor`."""
+        method = str(handler_call_details.method)
+        handler = await continuation(handler_call_details)
+        # None: there is no such method, and gRPC says so itself.
+        if handler is None or method.split("/")[1] in self._open:
+            return handler
+        if method not in self._guarded:
+            self._guarded[method] = _wrapped(handler, self._ask)
+        return self._guarded[method]
+
+    async def _ask(self, context: Context) -> None:
+        identity = self._auth.identify(proof_of(context))
+        if identity is not None:
+            CALLER.set(identity)
+            return
+        self._meter.rejected("unauthenticated")
+        host = str(context.peer()).rpartition(":")[0]
+        if host not in self._told:
+            self._told[host] = None
+            _log.warning("xds_unauthenticated", peer=context.peer())
+        await context.abort(grpc.StatusCode.UNAUTHENTICATED, self._auth.demand)
+
+
+def proof_of(context: Context) -> Proof:
+    """What the transport says of a caller: gRPC puts a certificate's names there once it has verified it."""
+    shown = context.auth_context()
+    headers = [value for key, value in context.invocation_metadata() or () if key == "authorization"]
+    # Two of them are one too many: nobody can say which one the caller means.
+    token = bearer(_text(headers[0])) if len(headers) == 1 else ""
+    return Proof(_only(shown, "peer_spiffe_id"), _only(shown, "x509_subject"), token)
+
+
+def _only(shown: Any, key: str) -> str:
+    values = shown.get(key, ())
+    return _text(values[0]) if len(values) == 1 else ""
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode(errors="replace")
+
+
+def _wrapped(handler: Handler, ask: Callable[[Context], Awaitable[None]]) -> Handler:
+    """The same handler with the question before it, whichever of gRPC's four forms it has."""
+    forms = {
+        (False, False): (handler.unary_unary, grpc.unary_unary_rpc_method_handler),
+        (False, True): (handler.unary_stream, grpc.unary_stream_rpc_method_handler),
+        (True, False): (handler.stream_unary, grpc.stream_unary_rpc_method_handler),
+        (True, True): (handler.stream_stream, grpc.stream_stream_rpc_method_handler),
+    }
+    behaviour, make = forms[handler.request_streaming, handler.response_streaming]
+    made: Handler = make(_asking(behaviour, ask), handler.request_deserializer, handler.response_serializer)
+    return made
+
+
+def _asking(behaviour: Any, ask: Callable[[Context], Awaitable[None]]) -> Any:
+    async def answer(request: Any, context: Context) -> Any:
+        await ask(context)
+        return await behaviour(request, context)
+
+    async def generate(request: Any, context: Context) -> AsyncIterator[Any]:
+        await ask(context)
+        async for response in behaviour(request, context):
+            yield response
+
+    return generate if inspect.isasyncgenfunction(behaviour) else answer
