@@ -1,4 +1,4 @@
-"""The life of the server: K93 pings are welcome, K96 stop means stop, K98 a big first request; limits."""
+"""The life of the server: K96 stop means stop, K98 a big first request; limits."""
 
 from __future__ import annotations
 
@@ -23,24 +23,6 @@ from xds_server.demo.yaml_files import replace_file, write_documents
 
 GRACE = 10.0
 """Seconds within which the server must have ended."""
-
-
-async def test_k93_pings_every_second_are_welcome(clients: Clients, world: World) -> None:
-    """By default a gRPC server ends a connection (GOAWAY too_many_pings) after the third of these."""
-    options = (
-        ("grpc.keepalive_time_ms", 1000),
-        ("grpc.keepalive_timeout_ms", 2000),
-        ("grpc.keepalive_permit_without_calls", 1),
-        ("grpc.http2.max_pings_without_data", 0),
-    )
-    world.write("a", marked("cds", "a", 1))
-    channel = await clients.channel(*options)
-    async with Stream(channel, Variant.DELTA, node_of("pinging", group=world.group)) as stream:
-        stream.ask("cds")
-        await stream.holding("cds", {"a": 1})
-        await stream.quiet(seconds=6)
-        world.write("a", marked("cds", "a", 2))
-        await stream.holding("cds", {"a": 2})
 
 
 async def _open(server: Server, clients: Clients, count: int) -> list[Stream]:

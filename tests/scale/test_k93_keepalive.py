@@ -23,6 +23,7 @@ from xds_server.stream import server as shell
 
 PINGS = (
     ("grpc.keepalive_time_ms", 1000),
+    ("grpc.keepalive_timeout_ms", 2000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_pings_without_data", 0),
 )
@@ -88,7 +89,7 @@ async def _pinging(server: Inside, stack: AsyncExitStack) -> list[Stream]:
 async def test_k93_grpc_pings(seconds: float) -> None:
     async with inside() as server, AsyncExitStack() as stack:
         streams = await _pinging(server, stack)
-        await asyncio.sleep(seconds)
+        await asyncio.gather(*(stream.quiet(seconds=seconds) for stream in streams))
         assert [stream.ended for stream in streams] == [None, None]
         server.publish([marked("cds", "a", 2)])
         for stream in streams:
