@@ -113,3 +113,26 @@ def test_what_is_remembered_of_requests_has_a_bound() -> None:
     finally:
         tracemalloc.stop()
     assert kept < 8 * 1024 * 1024
+
+
+@pytest.mark.parametrize("variant", ["sotw", "delta"])
+def test_acks_that_never_come_again_take_no_more_than_5_mib(variant: str) -> None:
+    """Twenty thousand rounds of a fleet, with as long a nonce and version as ours."""
+    parser = RequestParser()
+    url = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+    tracemalloc.start()
+    try:
+        for number in range(20_000):
+            nonce = f"{number:032}"
+            if variant == "sotw":
+                ack = discovery_pb2.DiscoveryRequest(
+                    type_url=url, version_info=nonce, resource_names=["a"], response_nonce=nonce
+                )
+                parser.sotw(ack.SerializeToString())
+            else:
+                delta_ack = discovery_pb2.DeltaDiscoveryRequest(type_url=url, response_nonce=nonce)
+                parser.delta(delta_ack.SerializeToString())
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 5 * 1024 * 1024
