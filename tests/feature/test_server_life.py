@@ -1,4 +1,4 @@
-"""The life of the server: K96 stop means stop, K98 a big first request; limits."""
+"""The life of the server: K96 stop means stop; limits."""
 
 from __future__ import annotations
 
@@ -107,20 +107,6 @@ async def test_a_client_that_ends_its_requests_gets_what_is_due(
     assert read(variant, await call.read(), 0).names == {"a"}
     assert await call.read() is grpc.aio.EOF
     assert await call.code() is grpc.StatusCode.OK
-
-
-async def test_k98_a_first_request_of_6_mib(server: Server, clients: Clients, world: World) -> None:
-    names = [f"{number:05}-{'x' * 58}" for number in range(60_000)]
-    held = dict.fromkeys(names, "0" * 32)
-    world.write("one", marked("cds", "new", 1), marked("cds", names[0], 1))
-    await server.served(world)
-    stream = await clients.stream(Variant.DELTA, world)
-    stream.ask("cds", initial=held)
-    started = time.monotonic()
-    response = await stream.next("cds", within=10)
-    assert time.monotonic() - started < 2 * SLACK
-    assert response.names == {"new", names[0]}
-    assert response.removed == set(names[1:])
 
 
 @pytest.mark.timeout(120)

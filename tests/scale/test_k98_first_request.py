@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import AsyncExitStack
 
+from tests.conformance.documents import marked
 from tests.conformance.wire import URLS, Variant, delta_request
 from tests.feature.inprocess import Inside, inside
 from tests.scale.scaling import scaled
@@ -47,3 +48,17 @@ async def test_k98_sixty_thousand_versions(count: int) -> None:
         assert answer.names == {_name(number) for number in (*NEW, *CHANGED)}
         assert answer.removed == claims.keys() - there.keys()
         await stream.quiet()
+
+
+async def test_k98_claims_of_a_wildcard() -> None:
+    """Nearly all that the client holds is gone, and it asks for everything."""
+    names = [_name(number) for number in range(CLAIMS)]
+    async with inside() as server, AsyncExitStack() as stack:
+        server.publish([marked("cds", "new", 1), marked("cds", names[0], 1)])
+        stream = await server.clients(stack).stream(Variant.DELTA)
+        stream.ask("cds", initial=dict.fromkeys(names, "0" * 32))
+        started = time.monotonic()
+        answer = await stream.next("cds", within=10)
+        assert answer.at - started < 2 * SLACK
+        assert answer.names == {"new", names[0]}
+        assert answer.removed == set(names[1:])
