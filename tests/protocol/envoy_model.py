@@ -65,10 +65,6 @@ class EnvoyModel(Client):
         """Whether a cluster waits for endpoints or secrets."""
         return any(phase.warming for phase in self.phases[CLUSTER].values())
 
-    @property
-    def is_handing_over(self) -> bool:
-        return any(phase.active and phase.warming for phase in self.phases[LISTENER].values())
-
     def stuck(self) -> list[tuple[str, str, bool]]:
         """What clusters wait for, as (type URL, name), and whether they began to wait for it on this stream."""
         found = []

@@ -15,6 +15,7 @@ from tests.protocol.grpc_model import GrpcModel
 from tests.protocol.ledger import Ledger
 from tests.protocol.model import Client, Violation
 from tests.protocol.world import World
+from xds_server.stream.handover import NO_LEGACY
 from xds_server.stream.session import Session, Variant
 from xds_server.wire.request import Request, RequestParser
 from xds_server.wire.response import Response
@@ -48,10 +49,7 @@ class Link:
 
     def connect(self, now: float, *, remembered: bool = True) -> None:
         """Open a new stream; `remembered` means that the server knows what the stream before it left."""
-        before = self.session.legacy() if remembered else None
-        if self.client.is_handing_over or any(state.replaced for state in self.session.states.values()):
-            # What a client goes on using until a handover is through is not remembered across streams.
-            self.trusting = False
+        before = self.session.legacy() if remembered else NO_LEGACY
         lookup = self._world.lookup if remembered else (lambda _url, _version: None)
         self.session = Session(self.client.variant, before=before, lookup=lookup)
         self.ledger = Ledger(self.client.variant, self.ledger if remembered else None)

@@ -39,10 +39,6 @@ class GrpcModel(Client):
         self.targets = frozenset(self.random.sample(_TARGETS, self.random.choice((1, 2, 2, 3))))
         self._settle()
 
-    @property
-    def is_handing_over(self) -> bool:
-        return not self._in_use() <= self._clusters()
-
     def faults(self, *, warm: bool) -> list[str]:
         return []
 

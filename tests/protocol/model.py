@@ -99,11 +99,6 @@ class Client(ABC):
         claimed = {(url, name, version) for url, names in self._versions.items() for name, version in names.items()}
         return {(url, name) for url, name, _ in held ^ claimed}
 
-    @property
-    @abstractmethod
-    def is_handing_over(self) -> bool:
-        """Whether something that was accepted is not in use yet, but what it replaces."""
-
     @abstractmethod
     def faults(self, *, warm: bool) -> list[str]:
         """What is broken in what the client works with; `warm`: also what is known but can't be used yet."""

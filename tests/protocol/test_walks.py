@@ -70,6 +70,7 @@ def _old_for_sure(_pending: object, _name: str, old: object, **_: object) -> obj
         pytest.param(session, "note_replaced", _not_done, id="handovers not noted"),
         pytest.param(handover, "_in_use", _true, id="handovers forgotten at once"),
         pytest.param(handover, "_delivered", _true, id="handovers over before what they need has come"),
+        pytest.param(session, "take_over", _not_done, id="handovers forgotten with their stream"),
         pytest.param(state, "_refused", _old_for_sure, id="no doubt after a refusal"),
         pytest.param(claims, "_is_settled", _true, id="no doubt after a reconnect"),
     ],
@@ -79,4 +80,4 @@ def test_the_walker_finds_a_broken_core(
 ) -> None:
     monkeypatch.setattr(owner, name, broken)
     with pytest.raises(WalkError, match="Violation"):
-        run(40_000, "10")
+        run(100_000, "10")

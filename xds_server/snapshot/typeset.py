@@ -249,6 +249,12 @@ def _identity(resource: Resource | None) -> tuple[str, type] | None:
     return None if resource is None else (resource.version, type(resource))
 
 
+def differing(newer: Typeset, older: Typeset) -> list[str]:
+    """The names of which one has something other than the other."""
+    difference = newer.since(older)
+    return [*(resource.name for resource in difference.changed), *difference.removed]
+
+
 def empty(type_url: str) -> Typeset:
     """A new typeset without members."""
     return Typeset(type_url, {})

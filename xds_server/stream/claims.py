@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from xds_server.snapshot.typeset import Typeset
+from xds_server.snapshot.typeset import Typeset, differing
 from xds_server.stream.doubt import Doubtful
 from xds_server.stream.state import TypeState
 from xds_server.wire.request import DeltaRequest, SotwRequest
@@ -89,7 +89,7 @@ def _doubts(
     Envoy claims a content once it has accepted all of its response, and applies parts of what it refuses
     (source/extensions/config_subscription/grpc/delta_subscription_state.cc, `handleGoodResponse`).
     """
-    names = {name for newer in known[:-1] for name in _differing(newer, known[-1]) if state.sub.covers(name)}
+    names = {name for newer in known[:-1] for name in differing(newer, known[-1]) if state.sub.covers(name)}
     doubts: dict[str, Resource | None] = {}
     for name in names:
         if _is_settled(claims.get(name), [typeset.version_of(name) for typeset in known]):
@@ -100,11 +100,6 @@ def _doubts(
                 doubt = Doubtful(name, state.type_url, doubt, content, is_sure=True)
         doubts[name] = doubt
     return doubts
-
-
-def _differing(newer: Typeset, older: Typeset) -> list[str]:
-    difference = newer.since(older)
-    return [*(resource.name for resource in difference.changed), *difference.removed]
 
 
 def _is_settled(claim: str | None, known: Sequence[str | None]) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from xds_server.snapshot.groups import Groups
-from xds_server.snapshot.typeset import Typeset
 from xds_server.status.tracker import Tracker
+from xds_server.stream.handover import NO_LEGACY, Legacy
 from xds_server.stream.sequencer import Waits
 from xds_server.wire.grouping import Grouping
 from xds_server.wire.node import NodeInfo
@@ -61,19 +60,19 @@ class Departed:
     """
 
     def __init__(self) -> None:
-        self._left: OrderedDict[tuple[str, str], tuple[str, Mapping[str, tuple[Typeset, ...]]]] = OrderedDict()
+        self._left: OrderedDict[tuple[str, str], tuple[str, Legacy]] = OrderedDict()
 
-    def remember(self, identity: str, node: NodeInfo, legacy: Mapping[str, tuple[Typeset, ...]]) -> None:
+    def remember(self, identity: str, node: NodeInfo, legacy: Legacy) -> None:
         """Note what a stream left its node with."""
         self._left.pop((identity, node.id), None)
         self._left[identity, node.id] = (node.group, legacy)
         if len(self._left) > _DEPARTED_KEPT:
             self._left.popitem(last=False)
 
-    def recall(self, identity: str, node: NodeInfo) -> Mapping[str, tuple[Typeset, ...]]:
+    def recall(self, identity: str, node: NodeInfo) -> Legacy:
         """What the node's last stream left it with; empty when nothing is known of it in this group."""
-        group, legacy = self._left.get((identity, node.id), ("", {}))
-        return legacy if group == node.group else {}
+        group, legacy = self._left.get((identity, node.id), ("", NO_LEGACY))
+        return legacy if group == node.group else NO_LEGACY
 
 
 @dataclass(frozen=True, slots=True)

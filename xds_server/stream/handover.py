@@ -7,14 +7,53 @@ the clusters and routes of the predecessor must not be taken away.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from xds_server.ir.refs import NO_REFS, Refs, merged
+from xds_server.snapshot.typeset import Typeset, differing
 from xds_server.stream.goal import released
 from xds_server.stream.state import Pending, Replaced, TypeState
+from xds_server.wire.resource import Resource
 from xds_server.wire.types import CLUSTER, ENDPOINT, ROUTE, SECRET
 
 States = Mapping[str, TypeState]
+
+
+class Legacy(NamedTuple):
+    """What a client may go on to act on after a stream has ended, by type.
+
+    `typesets` are those of responses on their way, newest first, then what it has accepted, then what it will claim;
+    `replaced` is what contents that it has accepted replaced, and what may be in use still.
+    """
+
+    typesets: Mapping[str, tuple[Typeset, ...]]
+    replaced: Mapping[str, Mapping[str, Replaced]]
+
+
+NO_LEGACY = Legacy({}, {})
+
+
+def leave(states: States, before: Legacy) -> Legacy:
+    """What a stream in these states leaves, and of the stream before it what the client has not asked for on this one."""
+    typesets = {url: (*tuple(state.possible())[::-1], state.confirmed) for url, state in states.items()}
+    replaced = {url: state.replaced for url, state in states.items()}
+    return Legacy({**before.typesets, **typesets}, {**before.replaced, **replaced})
+
+
+def take_over(state: TypeState, before: Legacy, now: float) -> None:
+    """Note what may be in use still of the node's last stream, when the client goes on on a new one.
+
+    That is what was replaced there, and what is replaced by a content that it claims, and of whose ACK nobody knows.
+    """
+    state.replaced = dict(before.replaced.get(state.type_url, {}))
+    routes = before.typesets.get(ROUTE, ())
+    for older in before.typesets.get(state.type_url, ()):
+        names = [name for name in differing(state.acked, older) if state.sub.covers(name)]
+        for name in released(older, state.acked, names):
+            old = older.resources[name]
+            ways = [typeset.get(route) for route in old.refs.routes for typeset in routes] if routes else []
+            _note(state, old, [route.refs for route in ways if route is not None], now)
 
 
 def note_replaced(states: States, state: TypeState, pending: Pending, now: float) -> None:
@@ -30,9 +69,13 @@ def note_replaced(states: States, state: TypeState, pending: Pending, now: float
         old = state.acked.get(name)
         if old is None or not old.refs:
             continue
-        earlier = state.replaced.get(name, Replaced(NO_REFS, now))
         by_way = [each for route in old.refs.routes for each in _route_refs(routes, route)] if routes else []
-        state.replaced[name] = Replaced(merged(old.refs, earlier.refs, *by_way), earlier.since)
+        _note(state, old, by_way, now)
+
+
+def _note(state: TypeState, old: Resource, by_way: Iterable[Refs], now: float) -> None:
+    earlier = state.replaced.get(old.name, Replaced(NO_REFS, now))
+    state.replaced[old.name] = Replaced(merged(old.refs, earlier.refs, *by_way), earlier.since)
 
 
 def _route_refs(routes: TypeState, name: str) -> Iterator[Refs]:

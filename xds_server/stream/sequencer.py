@@ -22,7 +22,7 @@ from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
 from xds_server.stream.doubt import Doubtful
 from xds_server.stream.goal import Goal
-from xds_server.stream.state import TypeState
+from xds_server.stream.state import Replaced, TypeState
 from xds_server.wire.resource import Held, Resource
 from xds_server.wire.types import CLUSTER, ENDPOINT, LISTENER, ROUTE, SCOPED_ROUTE, SECRET, key_of
 
@@ -63,6 +63,7 @@ class Inheritance:
     """
 
     typesets: Mapping[str, tuple[Typeset, ...]] = field(default_factory=dict)
+    replaced: Mapping[str, Mapping[str, Replaced]] = field(default_factory=dict)
     since: float = float("-inf")
 
     def is_unknown(self, now: float) -> bool:
@@ -134,6 +135,7 @@ class Sequencer:
         if state is None:
             if now < self._inheritance.since + self._waits.removal:
                 yield from (typeset.uses for typeset in self._inheritance.typesets.get(type_url, ()))
+                yield from (replaced.refs for replaced in self._inheritance.replaced.get(type_url, {}).values())
             return
         yield from (replaced.refs for replaced in state.replaced.values())
         if state.pending and now >= state.pending[-1].sent_at + self._waits.removal:

@@ -16,7 +16,7 @@ from xds_server.snapshot.typeset import Typeset
 from xds_server.stream import delta, sotw
 from xds_server.stream.claims import Lookup, adopt_delta, adopt_sotw, is_new_process, is_unclaimed
 from xds_server.stream.goal import sized_names
-from xds_server.stream.handover import forget_replaced, note_replaced
+from xds_server.stream.handover import NO_LEGACY, Legacy, forget_replaced, leave, note_replaced, take_over
 from xds_server.stream.sequencer import MOMENT, ORDER, Inheritance, Sequencer, Waits
 from xds_server.stream.state import TypeState
 from xds_server.wire.request import ErrorDetail, Request, SotwRequest
@@ -54,7 +54,7 @@ class Session:
         variant: Variant,
         *,
         waits: Waits | None = None,
-        before: Mapping[str, tuple[Typeset, ...]] | None = None,
+        before: Legacy = NO_LEGACY,
         lookup: Lookup = lambda _url, _version: None,
     ) -> None:
         """Start a stream; `before` is what an earlier stream of this node left with it (see `legacy`)."""
@@ -65,7 +65,7 @@ class Session:
         self.answers: list[Answer] = []
         self.overdue: list[str] = []
         self._waits = waits or Waits()
-        self._before = before or {}
+        self._before = before
         self._lookup = lookup
         self._inheritance = Inheritance()
         self._awaited: set[str] = set()
@@ -107,13 +107,9 @@ class Session:
             for url, state in self.states.items()
         )
 
-    def legacy(self) -> dict[str, tuple[Typeset, ...]]:
-        """What the client may go on to act on after this stream has ended, by type.
-
-        The typesets of responses on their way, newest first, then what it has accepted, then what it will claim.
-        """
-        left = {url: (*tuple(state.possible())[::-1], state.confirmed) for url, state in self.states.items()}
-        return {**self._before, **left}
+    def legacy(self) -> Legacy:
+        """What the client may go on to act on after this stream has ended."""
+        return leave(self.states, self._before)
 
     def _take(self, request: Request, snapshot: Snapshot, now: float) -> None:
         state = self.states.get(request.type_url)
@@ -133,9 +129,9 @@ class Session:
         state = self.states[url] = TypeState(url, current.nothing())
         self._in_order = _ordered(self.states)
         claims = bool(request.version_info if isinstance(request, SotwRequest) else request.initial_versions)
-        if not self._inheritance.typesets and is_new_process(request, self._before.get(url, ())):
-            self._before = {}
-        known = self._before.get(url, ())
+        if not self._inheritance.typesets and is_new_process(request, self._before.typesets.get(url, ())):
+            self._before = NO_LEGACY
+        known = self._before.typesets.get(url, ())
         if isinstance(request, SotwRequest):
             sotw.subscribe(state, request, first=True)
             adopt_sotw(state, request, current, known, self._lookup)
@@ -147,12 +143,14 @@ class Session:
         # Envoy asks for endpoints before clusters only when it goes on with what an earlier stream gave it.
         goes_on = claims or is_unclaimed(known) or (url == ENDPOINT and CLUSTER not in self.states)
         if goes_on and not self._inheritance.typesets:
-            self._inheritance.typesets = self._before
+            self._inheritance.typesets, self._inheritance.replaced = self._before
             self._inheritance.since = now
+        if self._inheritance.typesets:
+            take_over(state, self._before, now)
 
     def _warming(self) -> frozenset[str]:
         """The assignments for which clusters may be waiting that were sent before endpoints were asked for."""
-        clusters, before = self.states.get(CLUSTER), self._before.get(CLUSTER, ())
+        clusters, before = self.states.get(CLUSTER), self._before.typesets.get(CLUSTER, ())
         if clusters is not None:
             return NO_NAMES.union(*(pending.warms for pending in clusters.pending))
         sent = [each for newer in before[:-2] for each in newer.since(before[-2]).changed]

@@ -14,6 +14,7 @@ from envoy.service.discovery.v3 import discovery_pb2
 from xds_server.ir.refs import NO_REFS, Refs
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset, empty
+from xds_server.stream.handover import NO_LEGACY
 from xds_server.stream.session import Session, Variant
 from xds_server.wire.request import DeltaRequest, ErrorDetail, Request, SotwRequest
 from xds_server.wire.resource import Resource
@@ -81,13 +82,12 @@ class Talk:
 
     def ack(self, key: str) -> Said:
         """Accept the oldest response that is not answered."""
-        response = self._unanswered[key].pop(0)
-        self.version[key] = response.version
-        held = self.held.setdefault(key, {})
-        for name, version in response.changes.items():
-            held.pop(name, None)
-            held.update({name: version} if version else {})
-        return self.send(self._answer(key, response))
+        return self.send(self._answer(key, self._accept(key)))
+
+    def lose(self, key: str) -> Said:
+        """Accept it, but with an ACK that gets lost."""
+        self._accept(key)
+        return []
 
     def nack(self, key: str, text: str = "no") -> Said:
         """Refuse the oldest response that is not answered."""
@@ -119,7 +119,7 @@ class Talk:
 
     def reconnect(self, *, restarted: bool = False) -> Said:
         """Break the stream and begin a new one, of a server that was `restarted` meanwhile, or knows this client."""
-        before = None if restarted else self.session.legacy()
+        before = NO_LEGACY if restarted else self.session.legacy()
         self.session = Session(self.variant, before=before)
         self.names.clear()
         self._unanswered.clear()
@@ -136,8 +136,22 @@ class Talk:
             return self.wait(float(words[0]))
         if verb in {"reconnect", "restart"}:
             return self.reconnect(restarted=verb == "restart")
-        steps: Mapping[str, Callable[..., Said]] = {"ask": self.ask, "ack": self.ack, "nack": self.nack}
+        steps: Mapping[str, Callable[..., Said]] = {
+            "ask": self.ask,
+            "ack": self.ack,
+            "nack": self.nack,
+            "lose": self.lose,
+        }
         return steps[verb](*words)
+
+    def _accept(self, key: str) -> Response:
+        response = self._unanswered[key].pop(0)
+        self.version[key] = response.version
+        held = self.held.setdefault(key, {})
+        for name, version in response.changes.items():
+            held.pop(name, None)
+            held.update({name: version} if version else {})
+        return response
 
     def _answer(self, key: str, response: Response, error: ErrorDetail | None = None) -> Request:
         if self.variant is Variant.DELTA:

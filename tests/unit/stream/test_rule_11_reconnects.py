@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.unit.stream.talk import Talk
 from tests.unit.stream.test_rule_08_order import MOVE, envoy, words
 from tests.unit.stream.test_shared_steps import BOTH
@@ -41,6 +43,45 @@ def test_what_a_client_never_asks_for_again_counts_no_longer_than_the_removal_ti
         ack cds    ->
         wait 14.9  ->
         wait 0.2   -> {words(variant, sotw="cds b=1>b", delta="cds -a")}
+    """)
+
+
+@pytest.mark.parametrize("answer", ["ack", "lose"])
+def test_a_former_listener_serves_on_across_streams(answer: str) -> None:
+    """Its successor was accepted, whether the server has heard of it or not, and waits for its routes still."""
+    talk = envoy(Variant.DELTA)
+    talk.declare(cds="a=1>a b=1>b", eds="a=1 b=1", rds="r=1>a q=1>b")
+    talk.ask("eds", "a", "b")
+    talk.settle()
+    talk.play(f"""
+        declare cds b=1>b | eds b=1 | lds l=2>q | rds q=1>b -> lds l=2>q
+        {answer} lds ->
+        reconnect    ->
+        ask cds      -> cds
+        ack cds      ->
+        ask eds a b  ->
+        ask lds      -> lds
+        ack lds      ->
+        ask rds r q  -> rds q=1>b
+        wait 1       ->
+        ack rds      -> rds -r
+        ack rds      -> cds -a
+        ack cds      -> eds -a
+    """)
+
+
+@pytest.mark.parametrize("answer", ["ack", "lose"])
+def test_a_former_listener_is_waited_for_no_longer_than_the_removal_timeout(answer: str) -> None:
+    talk = envoy(Variant.DELTA)
+    talk.play(f"""
+        declare lds l=2>q | rds q=1>a -> lds l=2>q
+        {answer} lds ->
+        reconnect    ->
+        ask lds      -> lds
+        ack lds      ->
+        ask rds r    ->
+        wait 14.9    ->
+        wait 0.2     -> rds -r
     """)
 
 
