@@ -22,6 +22,8 @@ _CACHE_BYTES = 2 * 1024 * 1024
 """Room for what was parsed: the ACKs of a response come within seconds of each other, and then never again."""
 
 _EDGE = 128
+_INTERNED = 200_000
+"""How many names the sets of names that are remembered may have together."""
 _ENTRY_OVERHEAD = 512
 _SHOWN = 4000
 
@@ -122,7 +124,7 @@ def _size(entry: tuple[bytes, object]) -> int:
     return len(entry[0]) + _ENTRY_OVERHEAD
 
 
-_interned_names: LRUCache[frozenset[str], frozenset[str]] = LRUCache(256)
+_interned_names: LRUCache[frozenset[str], frozenset[str]] = LRUCache(_INTERNED, lambda names: len(names) + 1)
 
 
 def _parse_sotw(rest: bytes) -> SotwRequest:
@@ -133,11 +135,20 @@ def _parse_sotw(rest: bytes) -> SotwRequest:
         message.type_url,
         message.version_info,
         # One object for equal names, so that who has seen it before need not look at the names.
-        _interned_names.setdefault(names, names),
+        _interned(names),
         message.response_nonce,
         _error_of(message.error_detail) if message.HasField("error_detail") else None,
         message.node.SerializeToString() if message.HasField("node") else b"",
     )
+
+
+def _interned(names: frozenset[str]) -> frozenset[str]:
+    known = _interned_names.get(names)
+    if known is None:
+        known = names
+        if len(names) < _INTERNED:
+            _interned_names[names] = names
+    return known
 
 
 def _parse_delta(rest: bytes) -> DeltaRequest:
