@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from xds_server.ir.declared import Unit
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.catalog import Catalog
 from xds_server.snapshot.closure import Closure, Key, Prune
 from xds_server.snapshot.compile import Address, Decode, compile_unit
-from xds_server.snapshot.snapshot import Change, LeftOut, Snapshot
-from xds_server.snapshot.typeset import Typeset, empty
+from xds_server.snapshot.hold import Types, pin
+from xds_server.snapshot.seeds import Seeds
+from xds_server.snapshot.snapshot import Change, Hold, LeftOut, Snapshot
+from xds_server.snapshot.typeset import empty
 from xds_server.wire.resource import Resource
 from xds_server.wire.types import KEY_BY_URL
 
 _CHANGES_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a group would be served if nothing held it."""
+
+    types: Types
+    left_out: tuple[LeftOut, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +38,45 @@ class Batch:
 
 
 class Assembler:
-    """Turns batches into the next snapshot of each group that they touch."""
+    """Turns batches into the next snapshot of each group that they touch.
+
+    What is wanted of a group is what its sources declare, as far as it resolves; what is published is the same, or
+    what a rollback leaves of it.
+    """
 
     def __init__(self, decode: Decode, prune: Prune) -> None:
         self.catalog = Catalog()
+        self._seeds = Seeds(self.catalog)
         self._decode = decode
         self._prune = prune
         self._closures: dict[str, Closure] = {}
-        self._current: dict[str, Snapshot] = {}
+        self._wanted: dict[str, _Wanted] = {}
+        self._published: dict[str, Snapshot] = {}
+        self._held: dict[str, Types] = {}
+
+    def restore(self, snapshots: Sequence[Snapshot], ranks: Mapping[str, int]) -> None:
+        """Begin with what each group was served last, before this process; `ranks` has the sources by name."""
+        for snapshot in snapshots:
+            closure = self._closures[snapshot.group] = Closure(self._prune)
+            resources = (resource for typeset in snapshot.types.values() for resource in typeset)
+            closure.restore(resources, [(each.type_url, each.name) for each in snapshot.left_out if each.partial])
+            self._wanted[snapshot.group] = _Wanted(snapshot.types, snapshot.left_out)
+            self._published[snapshot.group] = snapshot
+            if snapshot.held is not None:
+                self._held[snapshot.group] = snapshot.types
+        self._seeds.plant(snapshots, ranks)
+
+    def hold(self, group: str, held: Hold | None, version: Snapshot | None, origin: Change, now: float) -> Snapshot:
+        """Hold a group at a version from now on, or release it (None for both); the snapshot that comes of it."""
+        if version is not None:
+            self._held[group] = version.types
+        else:
+            self._held.pop(group, None)
+        return self._publish(group, self._wanted.setdefault(group, _Wanted({}, ())), held, origin, now)
+
+    def problems(self, rank: int, source: str) -> list[Problem]:
+        """All standing problems of a source."""
+        return self._seeds.problems(rank, source) + self.catalog.problems(rank)
 
     def apply(self, batches: Iterable[Batch], now: float) -> list[Snapshot]:
         """Take batches in; the new snapshots of the groups where what is served, or left out, is not as before.
@@ -45,11 +86,13 @@ class Assembler:
         touched: set[Address] = set()
         sources: dict[str, list[str]] = {}
         for batch in batches:
+            touched |= self._seeds.hand_over(batch.rank, batch.units)
             for key, unit in batch.units.items():
                 found = self._take(batch.rank, key, unit)
                 if found:
                     sources.setdefault(batch.source, []).append(key)
                 touched |= found
+            touched |= self._seeds.drop(batch.rank, batch.units)
         origin = Change(", ".join(sources), _summary([key for keys in sources.values() for key in sorted(keys)]))
         groups: dict[str, dict[Key, Resource | None]] = {}
         for group, url, name in touched:
@@ -79,7 +122,7 @@ class Assembler:
         now: float,
     ) -> Snapshot | None:
         closure = self._closures.setdefault(group, Closure(self._prune))
-        before = self._current.get(group)
+        before = self._wanted.get(group)
         served = closure.update(declared)
         types = dict(before.types) if before else {url: empty(url) for url in KEY_BY_URL}
         for url, changes in _by_type(served).items():
@@ -87,8 +130,23 @@ class Assembler:
         left_out = tuple(sorted([*closure.left_out.values(), *rejected], key=lambda each: (each.type_url, each.name)))
         if before is not None and before.left_out == left_out and _same(before.types, types):
             return None
-        snapshot = Snapshot(group, before.seq + 1 if before else 1, now, types, left_out, origin)
-        self._current[group] = snapshot
+        wanted = self._wanted[group] = _Wanted(types, left_out)
+        published = self._published.get(group)
+        held = published.held if published else None
+        types = pin(types, self._held[group]) if group in self._held else types
+        if published is None or published.left_out != left_out or not _equal(published.types, types):
+            return self._publish(group, wanted, held, origin, now)
+        if _unknown(published.types) == _unknown(types):
+            return None
+        # The content is as before; some of it was not known to this process, and is now.
+        filled = self._published[group] = replace(published, types=types)
+        return filled
+
+    def _publish(self, group: str, wanted: _Wanted, held: Hold | None, origin: Change, now: float) -> Snapshot:
+        types = pin(wanted.types, self._held[group]) if group in self._held else wanted.types
+        before = self._published.get(group)
+        seq = before.seq + 1 if before else 1
+        snapshot = self._published[group] = Snapshot(group, seq, now, types, wanted.left_out, origin, held)
         return snapshot
 
 
@@ -119,8 +177,21 @@ def _by_type(served: Mapping[Key, Resource | None]) -> dict[str, dict[str, Resou
     return found
 
 
-def _same(before: Mapping[str, Typeset], after: Mapping[str, Typeset]) -> bool:
+def _same(before: Types, after: Types) -> bool:
     return before.keys() == after.keys() and all(before[url] is after[url] for url in after)
+
+
+def _equal(before: Types, after: Types) -> bool:
+    """Whether both have the same content of every type, whichever of it is known to this process."""
+    return _versions(before) == _versions(after)
+
+
+def _versions(types: Types) -> dict[str, str]:
+    return {url: typeset.version for url, typeset in types.items() if len(typeset)}
+
+
+def _unknown(types: Types) -> dict[str, frozenset[str]]:
+    return {url: typeset.unknown for url, typeset in types.items() if typeset.unknown}
 
 
 def _summary(keys: list[str]) -> str:

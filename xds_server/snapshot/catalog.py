@@ -49,6 +49,16 @@ class Catalog:
         troubles = old.invalid.keys() | compiled.invalid.keys() | old.duplicates.keys() | compiled.duplicates.keys()
         return self._claim(place, old.resources, resources) | troubles
 
+    def put(self, rank: int, key: str, resources: dict[Address, Resource]) -> set[Address]:
+        """Take over what a place is known to have declared; the addresses that this touches."""
+        self._put((rank, key), _Unit(resources))
+        return self._claim((rank, key), {}, resources)
+
+    def move(self, rank: int, key: str, to: str) -> set[Address]:
+        """Have another place stand for what a place declared; the addresses that this touches."""
+        unit = self._units.get((rank, key), _Unit())
+        return self.remove(rank, key) | self.put(rank, to, unit.resources)
+
     def remove(self, rank: int, key: str) -> set[Address]:
         """Forget a place; the addresses that this touches."""
         place = (rank, key)

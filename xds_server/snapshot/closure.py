@@ -48,6 +48,15 @@ class Closure:
         self._restored: set[Key] = set()
         self._queue: list[tuple[int, Key]] = []
 
+    def restore(self, served: Iterable[Resource], pruned: Iterable[Key]) -> None:
+        """Begin with what was served before this process began, `pruned` in part, as if it were declared."""
+        for resource in served:
+            key = (resource.type_url, resource.name)
+            self._declared[key] = self._served[key] = resource
+        for key in self._served:
+            self._relink(key)
+        self._pruned.update(pruned)
+
     def update(self, declared: Mapping[Key, Resource | None]) -> dict[Key, Resource | None]:
         """Take over changes of what is declared (None: no more); what is served otherwise than before."""
         self._before, self._restored, self._pruned_before = {}, set(), frozenset(self._pruned)
@@ -124,7 +133,7 @@ class Closure:
             served, notes = self._prune(declared, {name for _, name in missing})
             if served is not None:
                 self._pruned.add(key)
-                self._leave_out(key, declared, missing, "; ".join(notes))
+                self._leave_out(key, declared, missing, "; ".join(notes), partial=True)
                 self._serve(key, served)
                 return
         self._leave_out(key, declared, missing, "it is left out")
@@ -171,10 +180,12 @@ class Closure:
                     yield from self._needs(key, before, seen)
                 yield key, user, before
 
-    def _leave_out(self, key: Key, declared: Resource, missing: list[Key], outcome: str) -> None:
+    def _leave_out(
+        self, key: Key, declared: Resource, missing: list[Key], outcome: str, *, partial: bool = False
+    ) -> None:
         named = ", ".join(self._why_missing(target) for target in missing)
         reason = _REASON.get(missing[0][0], "Unresolved")
-        self.left_out[key] = LeftOut(*key, reason, f"refers to {named}; {outcome}", declared.origins)
+        self.left_out[key] = LeftOut(*key, reason, f"refers to {named}; {outcome}", declared.origins, partial)
 
     def _why_missing(self, key: Key) -> str:
         if key in self.left_out:

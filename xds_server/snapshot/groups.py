@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
@@ -30,8 +31,9 @@ class Tally:
 class Group:
     """One group: its snapshots, newest last, and their tallies."""
 
-    def __init__(self, name: str, keep: int, later: Later) -> None:
+    def __init__(self, name: str, keep: int, later: Later, age: float = math.inf) -> None:
         self.name = name
+        self._age = age
         self._history: deque[tuple[Snapshot, Tally]] = deque(maxlen=keep)
         self._listeners: dict[object, Listener] = {}
         self._untold: deque[object] = deque()
@@ -72,13 +74,22 @@ class Group:
                 return found
         return None
 
+    def restore(self, snapshots: Iterable[Snapshot]) -> None:
+        """Begin with these snapshots, oldest first, that an earlier process served; the last one is served again."""
+        self._history.extend((snapshot, Tally()) for snapshot in snapshots)
+
     def publish(self, snapshot: Snapshot) -> None:
         """Serve a snapshot from now on, and tell all who watch: the first at once, the others in turns.
 
-        Who is not told yet when the next snapshot comes hears of that one only.
+        Who is not told yet when the next snapshot comes hears of that one only. One with the seq of the current one
+        takes its place: the same content, of which more is known. What is too old goes.
         """
-        before = self.current
-        self._history.append((snapshot, Tally()))
+        before, tally = self.current, Tally()
+        if before is not None and before.seq == snapshot.seq:
+            _, tally = self._history.pop()
+        self._history.append((snapshot, tally))
+        while len(self._history) > 1 and self._history[0][0].created < snapshot.created - self._age:
+            self._history.popleft()
         if before is not None:
             for url, typeset in before.types.items():
                 if snapshot.types.get(url) is not typeset:
@@ -109,14 +120,21 @@ class Group:
 class Groups:
     """All groups by name."""
 
-    def __init__(self, clock: Callable[[], float], keep: int = 100, later: Later = lambda call: call()) -> None:
-        """Keep that many snapshots of each group; `clock` (POSIX seconds) dates the empty ones.
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        keep: int = 100,
+        later: Later = lambda call: call(),
+        age: float = math.inf,
+    ) -> None:
+        """Keep that many snapshots of each group, for `age` seconds; `clock` (POSIX seconds) dates the empty ones.
 
         With `later` a publish does not hold up everything else while it tells thousands of streams.
         """
         self._clock = clock
         self._later = later
         self._keep = keep
+        self._age = age
         self._synced = False
         self._groups: dict[str, Group] = {}
 
@@ -145,7 +163,7 @@ class Groups:
         """The group of that name, made if it is not there."""
         group = self._groups.get(name)
         if group is None:
-            group = self._groups[name] = Group(name, self._keep, self._later)
+            group = self._groups[name] = Group(name, self._keep, self._later, self._age)
             if self._synced:
                 group.publish(Snapshot(name, 0, self._clock()))
         return group

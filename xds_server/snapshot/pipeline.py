@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,7 +20,7 @@ from xds_server.ir.problem import Problem
 from xds_server.snapshot.assemble import Assembler, Batch
 from xds_server.snapshot.feed import Feed, SourceReport
 from xds_server.snapshot.groups import Groups
-from xds_server.snapshot.snapshot import Snapshot
+from xds_server.snapshot.snapshot import Change, Hold, Snapshot
 
 _log = structlog.get_logger()
 
@@ -47,17 +47,30 @@ class Meter(Protocol):
 
 
 Emit = Callable[[EventKind, dict[str, object]], None]
+Keep = Callable[[Snapshot], None]
+"""Has a snapshot stored, without waiting for it."""
 
 
 class Pipeline:
     """From feeds to groups. Runs until cancelled."""
 
-    def __init__(self, assembler: Assembler, groups: Groups, coalesce: Coalesce, meter: Meter, emit: Emit) -> None:
+    def __init__(
+        self,
+        assembler: Assembler,
+        groups: Groups,
+        coalesce: Coalesce,
+        meter: Meter,
+        emit: Emit,
+        *,
+        keep: Keep = lambda _snapshot: None,
+    ) -> None:
         self._assembler = assembler
         self._groups = groups
         self._coalesce = coalesce
         self._meter = meter
         self._emit = emit
+        self._keep = keep
+        self._assembling = asyncio.Lock()
         self._feeds: list[Feed] = []
         self.synced = asyncio.Event()
         self._dirty = asyncio.Event()
@@ -69,6 +82,31 @@ class Pipeline:
         feed = Feed(name, kind, self._wake, time.time)
         self._feeds.append(feed)
         return feed
+
+    def restore(self, restored: Mapping[str, Sequence[Snapshot]]) -> None:
+        """Serve what each group was served last before this process, as its history, oldest first, tells.
+
+        To be called once all feeds are there and before `run`.
+        """
+        for name, snapshots in restored.items():
+            self._groups.obtain(name).restore(snapshots)
+        ranks = {feed.name: rank for rank, feed in enumerate(self._feeds)}
+        self._assembler.restore([snapshots[-1] for snapshots in restored.values()], ranks)
+
+    async def hold(self, group: str, held: Hold, version: Snapshot) -> Snapshot:
+        """Have a group go back to a version and stay there; the snapshot that is served from then on."""
+        origin = Change("rollback", f"to seq {version.seq}: {held.reason}")
+        return await self._set_hold(group, held, version, origin)
+
+    async def release(self, group: str, reason: str) -> Snapshot:
+        """Have a group go on; the snapshot that is served from then on."""
+        return await self._set_hold(group, None, None, Change("release", reason))
+
+    async def _set_hold(self, group: str, held: Hold | None, version: Snapshot | None, origin: Change) -> Snapshot:
+        async with self._assembling:
+            snapshot = await asyncio.to_thread(self._assembler.hold, group, held, version, origin, time.time())
+            self._publish(snapshot)
+        return snapshot
 
     def sources(self) -> list[SourceReport]:
         """How every source fares."""
@@ -82,7 +120,8 @@ class Pipeline:
             first = self._last_word
             await self._pause(first)
             self._dirty.clear()
-            await self._round(first)
+            async with self._assembling:
+                await self._round(first)
 
     def _wake(self) -> None:
         self._last_word = time.monotonic()
@@ -108,7 +147,7 @@ class Pipeline:
             return
         self._meter.built(time.perf_counter() - started)
         for rank, feed in enumerate(self._feeds):
-            feed.problems = self._assembler.catalog.problems(rank)
+            feed.problems = self._assembler.problems(rank, feed.name)
             feed.objects = self._assembler.catalog.objects(rank)
         for snapshot in snapshots:
             self._publish(snapshot)
@@ -126,7 +165,12 @@ class Pipeline:
         self._report()
 
     def _publish(self, snapshot: Snapshot) -> None:
-        self._groups.obtain(snapshot.group).publish(snapshot)
+        group = self._groups.obtain(snapshot.group)
+        is_filled_in = group.current is not None and group.current.seq == snapshot.seq
+        group.publish(snapshot)
+        if is_filled_in:
+            return
+        self._keep(snapshot)
         self._meter.published(snapshot.group)
         origin = {"source": snapshot.origin.source, "change": snapshot.origin.change}
         data = {"group": snapshot.group, "version": snapshot.version, "seq": snapshot.seq, "origin": origin}

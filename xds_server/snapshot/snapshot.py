@@ -20,7 +20,7 @@ class LeftOut:
     """A declared resource that is not served as declared, and why.
 
     `reason` is a CamelCase word: Invalid, NoAssignment, NoCluster, NoRoute, NoSecret, DuplicateName,
-    StillReferenced.
+    StillReferenced. `partial` tells that a part of what is declared is served.
     """
 
     type_url: str
@@ -28,6 +28,7 @@ class LeftOut:
     reason: str
     message: str
     origins: tuple[Origin, ...] = ()
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,23 @@ class Change:
     change: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A rollback that holds: the version gone back to and its seq, by whom, why, and since when (POSIX seconds)."""
+
+    to: str
+    seq: int
+    by: str
+    reason: str
+    since: float
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """An immutable, self-consistent set of resources of one group.
 
     `seq` rises by one with each publish of the group; `created` is POSIX seconds. Types without resources may
-    be missing from `types`.
+    be missing from `types`. `held` tells of the rollback that it was published under.
     """
 
     group: str
@@ -52,6 +64,7 @@ class Snapshot:
     types: Mapping[str, Typeset] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     origin: Change = Change()
+    held: Hold | None = None
 
     @cached_property
     def version(self) -> str:

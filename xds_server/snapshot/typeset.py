@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
@@ -43,27 +44,33 @@ class Difference:
 
 
 class _Log:
-    """The changes of a line of typesets: entry n holds the names that differ between number n and n + 1."""
+    """The changes of a line of typesets: entry n holds the names that differ between number n and n + 1.
 
-    __slots__ = ("entries", "first")
+    One thread appends while others read.
+    """
+
+    __slots__ = ("_lock", "entries", "first")
 
     def __init__(self) -> None:
         self.entries: deque[frozenset[str]] = deque()
         self.first = 0
+        self._lock = Lock()
 
     def append(self, names: frozenset[str]) -> int:
-        self.entries.append(names)
-        if len(self.entries) > _LOG_LENGTH:
-            self.entries.popleft()
-            self.first += 1
-        return self.first + len(self.entries)
+        with self._lock:
+            self.entries.append(names)
+            if len(self.entries) > _LOG_LENGTH:
+                self.entries.popleft()
+                self.first += 1
+            return self.first + len(self.entries)
 
     def between(self, older: int, newer: int) -> set[str] | None:
-        if older < self.first:
-            return None
         found: set[str] = set()
-        for number in range(older, newer):
-            found |= self.entries[number - self.first]
+        with self._lock:
+            if older < self.first:
+                return None
+            for number in range(older, newer):
+                found |= self.entries[number - self.first]
         return found
 
 
@@ -162,7 +169,7 @@ class Typeset:
         """What differs from `older`; remembered, since a fleet asks the same again and again."""
         if older is self:
             return _NOTHING
-        return self.shared(("since", older), lambda: _sized(self._since(older)))
+        return self.shared(("since", older), lambda: _sized(self.compare(older)))
 
     def shared(self, key: Hashable, make: Callable[[], tuple[T, int]]) -> T:
         """What `make` made for that key, and its size in bytes, as long as there is room for it and no newer typeset.
@@ -215,7 +222,8 @@ class Typeset:
         changed._unknown = (self.unknown - changes.keys()) | unknown or NO_NAMES
         return changed
 
-    def _since(self, older: Typeset) -> Difference:
+    def compare(self, older: Typeset) -> Difference:
+        """What differs from `older`, worked out anew: for other threads than the event loop's, and for once."""
         changed: list[Resource] = []
         removed: list[str] = []
         for name in self._candidates(older):

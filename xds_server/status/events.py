@@ -15,18 +15,22 @@ _QUEUE = 1000
 class EventBus:
     """Numbers events and hands them out. A follower that falls 1,000 events behind is cut off, never waited for."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """Stamp events with that clock (POSIX seconds)."""
+    def __init__(self, clock: Callable[[], float], last: int = 0) -> None:
+        """Stamp events with that clock (POSIX seconds); `last` is the highest number that was given before."""
         self._clock = clock
         self._kept: deque[Event] = deque(maxlen=_KEPT)
         self._followers: set[asyncio.Queue[Event | None]] = set()
-        self._last = 0
+        self._last = last
         self._closed = False
 
-    def emit(self, kind: EventKind, data: Mapping[str, object]) -> None:
-        """Tell everybody that something happened; `data` must be JSON values."""
+    def number(self) -> int:
+        """A number for something that is no event."""
         self._last += 1
-        event = Event(self._last, self._clock(), kind, data)
+        return self._last
+
+    def emit(self, kind: EventKind, data: Mapping[str, object]) -> Event:
+        """Tell everybody that something happened; `data` must be JSON values."""
+        event = Event(self.number(), self._clock(), kind, data)
         self._kept.append(event)
         for queue in list(self._followers):
             try:
@@ -35,6 +39,7 @@ class EventBus:
                 self._followers.discard(queue)
                 queue.get_nowait()
                 queue.put_nowait(None)
+        return event
 
     def recent(self) -> list[Event]:
         """The events that are kept, oldest first."""

@@ -23,7 +23,7 @@ def fetch(shared: StreamContext, caller: Identity, type_url: str, raw: bytes) ->
     Raises:
         DeniedError: its node is of a group that the caller may not be given.
         RequestError: the request is malformed, or has no node, or another type.
-        NotSyncedError: the sources are not synced.
+        NotSyncedError: the sources are not synced, and what was served before is not known, or not in full.
     """
     request, node = shared.parser.sotw(raw)
     if not node:
@@ -33,15 +33,16 @@ def fetch(shared: StreamContext, caller: Identity, type_url: str, raw: bytes) ->
         msg = f"type_url is {request.type_url}, but this service serves {type_url}"
         raise RequestError(msg)
     group = shared.groups.get(admit(node, shared.grouping, caller).group)
-    if not shared.groups.synced:
+    current = group.current if group is not None else None
+    if not shared.groups.synced and (current is None or current.typeset(type_url).unknown):
         msg = "not every source is synced yet"
         raise NotSyncedError(msg)
-    if group is None or group.current is None:
+    if current is None:
         return response.sotw(type_url, "", (), {}).message
     session = Session(Variant.SOTW, waits=shared.waits)
     now = time.monotonic()
-    session.publish(group.current, now)
+    session.publish(current, now)
     due = session.receive(replace(request, type_url=type_url, version_info="", nonce="", error=None), now)
     if due:
         return due[0].message
-    return response.sotw(type_url, group.current.typeset(type_url).version, (), {}).message
+    return response.sotw(type_url, current.typeset(type_url).version, (), {}).message

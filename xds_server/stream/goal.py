@@ -20,7 +20,8 @@ class Goal(NamedTuple):
 
     `withheld` are names that exist but are missing here, or have a content here that must not be sent, since this
     client may not get them yet (or again): it must not be told that they are absent. `overdue` is the number of
-    contents whose wait for clusters has run out.
+    contents whose wait for clusters has run out. `unknown` are those of `withheld` whose content this process does not
+    know.
     `waits_for` is the key of the type whose answer is awaited, None when nothing is.
     """
 
@@ -28,6 +29,7 @@ class Goal(NamedTuple):
     withheld: frozenset[str] = NO_NAMES
     overdue: int = 0
     waits_for: str | None = None
+    unknown: frozenset[str] = NO_NAMES
 
 
 class Step(NamedTuple):

@@ -6,7 +6,8 @@ no special case:
 
 - a listener or route comes only after the client has answered for the clusters that it uses;
 - what is no longer declared stays while something that the client accepted, or that is on its way to it, uses it;
-- contents that the client refused are replaced by what it accepted.
+- contents that the client refused are replaced by what it accepted;
+- contents of which this process knows only the version (see `Held`) go to nobody.
 
 Rules: xDS spec, "Eventual consistency considerations"; the waits and their bounds are Tidegate's own.
 """
@@ -90,6 +91,8 @@ class Sequencer:
         if blocked:
             waits_for = key_of(CLUSTER)
             changes.update(blocked)
+        unknown = _unknown_to_both(source, state)
+        changes.update(unknown)
         for name in state.refused_in(source) | state.refused_in(source.overlay(changes)):
             accepted = _certain(state, state.acked.get(name))
             again = accepted is not None and accepted.version == source.version_of(name)
@@ -97,7 +100,8 @@ class Sequencer:
         typeset = source.overlay(changes)
         missing = {name for name, stand_in in changes.items() if stand_in is None and name in source}
         withheld = missing | unsafe | (state.resend & typeset.unknown)
-        return Goal(typeset, frozenset(withheld) if withheld else NO_NAMES, overdue, waits_for)
+        silent = frozenset(unknown) or NO_NAMES
+        return Goal(typeset, frozenset(withheld) if withheld else NO_NAMES, overdue, waits_for, silent)
 
     def _is_free(self, source: Typeset, state: TypeState) -> bool:
         """Whether nothing of what is new has to wait for anything: the usual case, and the one that must be fast."""
@@ -196,6 +200,13 @@ class Sequencer:
             return False
         sent = list(itertools.takewhile(lambda pending: name in pending.after, reversed(clusters.pending)))
         return bool(sent) and now >= sent[-1].sent_at + self._waits.order
+
+
+def _unknown_to_both(source: Typeset, state: TypeState) -> dict[str, Resource | None]:
+    """What stands in for contents that this process does not know and the client does not have."""
+    return {
+        name: state.held.get(name) for name in source.unknown if state.held.version_of(name) != source.version_of(name)
+    }
 
 
 def _missing(names: AbstractSet[str], possible: Iterable[Typeset]) -> set[str]:

@@ -65,6 +65,9 @@ def _step(state: TypeState, goal: Goal) -> Step | None:
             return None
     if whole:
         typeset = _without_doubts(goal.typeset)
+        if typeset.unknown or (goal.unknown and state.guessed):
+            # What is left out of such a response the client takes for deleted.
+            return None
         if typeset is not goal.typeset:
             news = _news(state, typeset, goal.withheld)
         return answer(_build_whole(state, typeset, news), state.held, typeset)

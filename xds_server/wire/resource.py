@@ -75,17 +75,20 @@ class Resource:
 
 
 class Held(Resource):
-    """What a client says that it holds and this process does not: a name and a version without content.
+    """What clients hold and this process does not: a name and a version without content.
 
-    Since nothing is known of it, it may refer to anything.
+    A client has told of it, or it was served before a restart and not stored since it holds a secret. Where nothing
+    else is known of it, it may refer to anything.
     """
 
     is_known = False
 
     __slots__ = ()
 
-    def __init__(self, name: str, type_url: str, version: str) -> None:
-        super().__init__(name, type_url, b"", ANYTHING)
+    def __init__(
+        self, name: str, type_url: str, version: str, refs: Refs = ANYTHING, origins: tuple[Origin, ...] = ()
+    ) -> None:
+        super().__init__(name, type_url, b"", refs, origins)
         self.version = version
         self.digest = identity_digest(name, version)
 

@@ -1,0 +1,96 @@
+"""A writer: takes things on the event loop and has them written in a thread, in order, many at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+MOST_WAITING = 1000
+"""Things that wait for a slow disk; of more the oldest are lost."""
+
+_RETRY = 2.0
+"""Seconds until what could not be written is tried again."""
+
+
+class Writer(Generic[Item]):
+    """Nobody who adds something waits. `write` blocks and may raise OSError: then `failed` is told, and it is tried again."""
+
+    def __init__(self, write: Callable[[Sequence[Item]], None], failed: Callable[[OSError], None]) -> None:
+        self._write = write
+        self._failed = failed
+        self._waiting: deque[Item] = deque(maxlen=MOST_WAITING)
+        self._writing = 0
+        self._added = 0
+        self._wake = asyncio.Event()
+        self._progress = asyncio.Event()
+        self._closing = False
+        self._ended = asyncio.Event()
+
+    def add(self, item: Item) -> None:
+        """Have something written, after all that was added before."""
+        self._added += 1
+        self._waiting.append(item)
+        self._wake.set()
+
+    @property
+    def done(self) -> int:
+        """How many of all things that were added are written, or lost."""
+        return self._added - len(self._waiting) - self._writing
+
+    async def flushed(self) -> None:
+        """Wait until all that was added so far is written."""
+        target = self._added
+        while self.done < target:
+            self._progress.clear()
+            await self._progress.wait()
+
+    async def run(self) -> None:
+        """Write until `close` is called."""
+        try:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                if self._waiting and not await self._step() and not self._closing:
+                    await self._rest()
+                if self._closing:
+                    return
+        finally:
+            self._ended.set()
+
+    async def close(self) -> None:
+        """Write what is left, once, and end `run`, which must have been started."""
+        self._closing = True
+        self._wake.set()
+        await self._ended.wait()
+
+    async def _step(self) -> bool:
+        batch = list(self._waiting)
+        self._waiting.clear()
+        self._writing = len(batch)
+        try:
+            await asyncio.to_thread(self._write, batch)
+        except OSError as error:
+            self._failed(error)
+            room = MOST_WAITING - len(self._waiting)
+            self._waiting.extendleft(reversed(batch[-room:] if room else []))
+            return False
+        finally:
+            self._writing = 0
+            self._progress.set()
+        return True
+
+    async def _rest(self) -> None:
+        """Wait a while before the next try, but not when the process ends."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _RETRY
+        while not self._closing and (left := end - loop.time()) > 0:
+            self._wake.clear()
+            try:
+                await asyncio.wait_for(self._wake.wait(), left)
+            except TimeoutError:
+                break
+        self._wake.set()

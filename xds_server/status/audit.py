@@ -1,0 +1,87 @@
+"""The audit log: who changed what, when and why; every version and everything that people and programs did."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from itertools import dropwhile, islice
+
+from xds_server.ir.events import EventKind
+from xds_server.status.audit_entry import KEPT, Action, Entry
+from xds_server.status.audit_file import Journal
+from xds_server.status.events import EventBus
+
+
+class Audit:
+    """Keeps the newest entries in memory and, with a journal, on disk. All calls belong on the event loop.
+
+    Versions and everything else are bounded apart, so that the first do not drive the others out.
+    """
+
+    def __init__(self, bus: EventBus, clock: Callable[[], float], journal: Journal | None = None) -> None:
+        """Number entries as `bus` numbers events; begin with what the journal holds."""
+        self._bus = bus
+        self._clock = clock
+        self._journal = journal
+        self._versions: deque[Entry] = deque(maxlen=KEPT)
+        self._actions: deque[Entry] = deque(maxlen=KEPT)
+        self._served: dict[str, str] = {}
+        for entry in journal.restored if journal is not None else ():
+            self._place(entry).append(entry)
+            if entry.action == Action.VERSION:
+                self._served[entry.target] = entry.version
+
+    def record(
+        self,
+        action: Action,
+        target: str,
+        *,
+        actor: str,
+        reason: str = "",
+        before: object = None,
+        after: object = None,
+        version: str = "",
+    ) -> Entry:
+        """Note that `actor` did something to `target`; `before` and `after` are JSON values without secrets."""
+        entry = Entry(self._bus.number(), self._clock(), actor, action, target, reason, before, after, version)
+        self._add(entry)
+        return entry
+
+    def emit(self, kind: EventKind, data: Mapping[str, object]) -> None:
+        """Tell an event to all who follow; of a version there is an entry of the same number, too."""
+        event = self._bus.emit(kind, data)
+        if kind is not EventKind.VERSION:
+            return
+        group, version, origin = str(data["group"]), str(data["version"]), data["origin"]
+        made = origin if isinstance(origin, Mapping) else {}
+        before, self._served[group] = self._served.get(group), version
+        self._add(
+            Entry(
+                event.id,
+                event.at,
+                str(made.get("source", "")),
+                Action.VERSION,
+                group,
+                str(made.get("change", "")),
+                before,
+                version,
+                version,
+            )
+        )
+
+    def page(self, after: int | None, limit: int) -> tuple[list[Entry], int | None]:
+        """At most `limit` entries, newest first, those after entry `after` in this order; what to ask for next."""
+        found = list(islice(dropwhile(lambda each: after is not None and each.id >= after, self._newest()), limit + 1))
+        return found[:limit], found[limit - 1].id if len(found) > limit else None
+
+    def _newest(self) -> Iterator[Entry]:
+        return heapq.merge(reversed(self._versions), reversed(self._actions), key=lambda each: -each.id)
+
+    def _place(self, entry: Entry) -> deque[Entry]:
+        return self._versions if entry.action == Action.VERSION else self._actions
+
+    def _add(self, entry: Entry) -> None:
+        self._place(entry).append(entry)
+        if self._journal is not None:
+            self._journal.writer.add(entry)
