@@ -32,8 +32,10 @@ from xds_server.snapshot.snapshot import LeftOut
 from xds_server.sources.base import Source
 from xds_server.sources.files.located import Locating
 from xds_server.sources.registry import make_sources
+from xds_server.status.audit import Audit
 from xds_server.status.events import EventBus
-from xds_server.status.gauges import observe_fleet
+from xds_server.status.gauges import observe_fleet, observe_store
+from xds_server.status.state import State
 from xds_server.status.tracker import Tracker
 from xds_server.stream.admission import grouping_of
 from xds_server.stream.auth import Authenticator
@@ -47,6 +49,7 @@ from xds_server.telemetry.metrics import Metrics
 from xds_server.translate.native import decode
 from xds_server.translate.prune import prune_routes
 from xds_server.translate.render import to_json
+from xds_server.translate.secrecy import holds_secrets
 
 _RETRY = 5.0
 """Seconds after which a source that ended by an error is started again."""
@@ -61,7 +64,8 @@ def run(settings: Settings, address_file: Path | None = None) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises:
-        OSError: an address can't be listened on, the address file not be written, or a credential not be used.
+        OSError: an address can't be listened on, the address file not be written, a credential not be used, or the
+            state directory not be used.
     """
     configure(settings.log.level, settings.log.format)
     collector.look_seldom()
@@ -79,6 +83,7 @@ class App:
     xds: XdsServer
     admin: AdminServer
     credentials: Credentials
+    state: State
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -87,15 +92,22 @@ def build(settings: Settings) -> App:
 
     Raises:
         CredentialError: a certificate or a token can't be used.
+        OSError: the state directory can't be used.
     """
     credentials = Credentials()
+    state = State(settings, holds_secrets, time.time)
     metrics = Metrics(version("tidegate"))
-    groups = Groups(time.time, later=asyncio.get_running_loop().call_soon)
-    bus = EventBus(time.time)
+    history = settings.history
+    groups = Groups(time.time, history.count, asyncio.get_running_loop().call_soon, history.age)
+    bus = EventBus(time.time, state.journal.last_id if state.journal else 0)
+    audit = Audit(bus, time.time, state.journal)
     tracker = Tracker(groups, bus, time.time)
     coalesce = Coalesce(settings.xds.coalesce.quiet, settings.xds.coalesce.max)
-    pipeline = Pipeline(Assembler(Locating(decode), prune_routes), groups, coalesce, metrics, bus.emit)
+    pipeline = Pipeline(
+        Assembler(Locating(decode), prune_routes), groups, coalesce, metrics, audit.emit, keep=state.save
+    )
     sources = [(source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings)]
+    pipeline.restore(state.restored)
     limits = Limits(
         settings.xds.max_streams,
         settings.xds.max_request_bytes,
@@ -109,17 +121,31 @@ def build(settings: Settings) -> App:
     def unready() -> str | None:
         if stopping.is_set():
             return "shutting down"
-        return None if groups.synced else "not every source has been read once yet"
+        return None if groups.synced or state.restored else "not every source has been read once yet"
 
     observe_fleet(metrics, groups, tracker, pipeline.sources)
-    deps = AdminDeps(groups, tracker, bus, pipeline.sources, unready, to_json, metrics.render)
+    if state.store is not None:
+        observe_store(metrics, state.store)
+    state.tell_damage(audit)
+    deps = AdminDeps(
+        groups,
+        tracker,
+        bus,
+        pipeline.sources,
+        unready,
+        to_json,
+        metrics.render,
+        pipeline,
+        audit,
+        state.flushed,
+    )
     metrics.observe(names.CREDENTIAL_UP, credentials.up)
     xds = XdsServer(
         StreamContext(groups, tracker, metrics, waits, limits, grouping=grouping_of(settings.groups)),
         Authenticator(settings.xds.auth, credentials),
         watch_tls(credentials, "xds.tls", settings.xds.tls),
     )
-    return App(groups, bus, pipeline, sources, xds, AdminServer(deps), credentials, stopping)
+    return App(groups, bus, pipeline, sources, xds, AdminServer(deps), credentials, state, stopping)
 
 
 async def _serve(settings: Settings, address_file: Path | None) -> None:
@@ -134,11 +160,14 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
         running = [tasks.create_task(_log_events(app)), tasks.create_task(app.pipeline.run())]
         running += [tasks.create_task(_run_source(source, feed)) for source, feed in app.sources]
         running += [tasks.create_task(_follow_readiness(app)), tasks.create_task(app.credentials.run())]
+        tasks.create_task(app.state.run())
         await app.stopping.wait()
         _log.info("stopping")
         await _close(app)
         for task in running:
             task.cancel()
+        await asyncio.wait(running)
+        await app.state.close()
     _log.info("stopped")
 
 
@@ -175,6 +204,8 @@ async def _run_source(source: Source, feed: Feed) -> None:
 
 
 async def _follow_readiness(app: App) -> None:
+    if app.state.restored:
+        await app.xds.set_serving(serving=True)
     await app.pipeline.synced.wait()
     collector.keep()
     await app.xds.set_serving(serving=True)

@@ -1,4 +1,4 @@
-"""The admin API: what operators and programs ask over HTTP, read-only so far."""
+"""The admin API: what operators and programs ask over HTTP."""
 
 from xds_server.admin.app import create_app
 from xds_server.admin.deps import AdminDeps

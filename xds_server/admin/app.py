@@ -30,7 +30,10 @@ def create_app(deps: AdminDeps, hosts: Iterable[str] | None = None) -> web.Appli
     app[OPENAPI] = describe.openapi(OPERATIONS)
     app[events.STREAMS] = set()
     for operation in OPERATIONS:
-        app.router.add_get(operation.path, operation.handler)
+        if operation.method == "GET":
+            app.router.add_get(operation.path, operation.handler)
+        else:
+            app.router.add_route(operation.method, operation.path, operation.handler)
     app.on_shutdown.append(_stop)
     return app
 

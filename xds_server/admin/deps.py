@@ -5,12 +5,15 @@ from __future__ import annotations
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from aiohttp import web
 
 from xds_server.admin.worker import Worker
 from xds_server.snapshot.feed import SourceReport
 from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.snapshot import Hold, Snapshot
+from xds_server.status.audit import Audit
 from xds_server.status.events import EventBus
 from xds_server.status.tracker import Tracker
 from xds_server.wire.resource import Resource
@@ -19,12 +22,22 @@ Render = Callable[[Resource], Mapping[str, object]]
 """A resource as proto3 JSON values, without private keys."""
 
 
+class Rollbacks(Protocol):
+    """Holds groups at versions (the pipeline)."""
+
+    async def hold(self, group: str, held: Hold, version: Snapshot) -> Snapshot:
+        """Have a group go back to a version and stay there; the snapshot that is served from then on."""
+
+    async def release(self, group: str, reason: str) -> Snapshot:
+        """Have a group go on; the snapshot that is served from then on."""
+
+
 @dataclass(frozen=True)
 class AdminDeps:
     """All that the handlers use. Every call but `render` is made on the event loop; `render` in a worker thread.
 
     `ready` gives None, or why the process is not ready. `metrics_text` takes an `Accept` header and gives body
-    and content type. `replica` is this process's name among replicas (in Kubernetes the pod's).
+    and content type. `stored` waits until what is served, and the audit log, are on disk. `replica` is this process's name among replicas (in Kubernetes the pod's).
     """
 
     groups: Groups
@@ -34,6 +47,9 @@ class AdminDeps:
     ready: Callable[[], str | None]
     render: Render
     metrics_text: Callable[[str], Awaitable[tuple[bytes, str]]]
+    rollbacks: Rollbacks
+    audit: Audit
+    stored: Callable[[], Awaitable[None]]
     replica: str = field(default_factory=socket.gethostname)
 
 

@@ -29,11 +29,12 @@ def openapi(operations: Sequence[Operation]) -> bytes:
         info={"description": "What Tidegate serves, to whom, and what became of it. Errors are RFC 9457 problems."},
     )
     shapes = [each.answer for each in operations if not isinstance(each.answer, str)]
+    shapes += [each.body for each in operations if each.body is not None]
     _, components = msgspec.json.schema_components([*shapes, Problem], ref_template=_REF)
     for name, schema in components.items():
         spec.components.schema(name, schema)
     for operation in operations:
-        spec.path(operation.path, operations={"get": _describe(operation)})
+        spec.path(operation.path, operations={operation.method.lower(): _describe(operation)})
     return msgspec.json.encode(spec.to_dict())
 
 
@@ -48,6 +49,8 @@ def index(operations: Sequence[Operation]) -> str:
 
 def _link(operation: Operation) -> str:
     path = escape(operation.path)
+    if operation.method != "GET":
+        return f"{operation.method} {path}"
     return path if "{" in path else f'<a href="{path}">{path}</a>'
 
 
@@ -61,6 +64,9 @@ def _describe(operation: Operation) -> dict[str, Any]:
     described["responses"] |= {str(status.value): _problem(status) for status in operation.refusals}
     if operation.parameters:
         described["parameters"] = [_parameter(each) for each in operation.parameters]
+    if operation.body is not None:
+        schema = {"$ref": _REF.format(name=operation.body.__name__)}
+        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return described
 
 
@@ -79,9 +85,11 @@ def _problem(status: HTTPStatus) -> dict[str, Any]:
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string"}
+    if parameter.most is not None:
+        schema = {"type": "integer", "minimum": 0, "maximum": parameter.most}
     if parameter.values:
         schema["enum"] = list(parameter.values)
-    elif parameter.required:
+    elif parameter.required and parameter.most is None:
         schema["minLength"] = 1
     return {
         "name": parameter.name,

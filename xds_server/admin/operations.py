@@ -9,25 +9,38 @@ from http import HTTPStatus
 from aiohttp import web
 from msgspec import Struct
 
-from xds_server.admin import events, groups, health, node_shapes, nodes, origins, pages, shapes
+from xds_server.admin import (
+    audit,
+    events,
+    groups,
+    health,
+    node_shapes,
+    nodes,
+    origins,
+    pages,
+    rollback,
+    shapes,
+)
+from xds_server.admin.audit import MOST_ENTRIES, MOST_ID
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a path, the query or a header."""
+    """A parameter of a path, the query or a header; with `most` it is a number up to that."""
 
     name: str
     help: str
     within: str = "path"
     required: bool = True
     values: tuple[str, ...] = ()
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One GET: `answer` is the shape of a JSON answer, or the media type of another one.
+    """One method of one path: `answer` is the shape of a JSON answer, or the media type of another one.
 
-    `refusals` are the problems that it may answer with, besides 500.
+    `refusals` are the problems that it may answer with, besides 500; `body` is the shape of what it is sent.
     """
 
     path: str
@@ -36,10 +49,13 @@ class Operation:
     answer: type[Struct] | str
     parameters: tuple[Parameter, ...] = ()
     refusals: tuple[HTTPStatus, ...] = ()
+    method: str = "GET"
+    body: type[Struct] | None = None
 
 
 _MISSING = (HTTPStatus.NOT_FOUND,)
 _WRONG_OR_MISSING = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
+_WRITES = (*_WRONG_OR_MISSING, HTTPStatus.FORBIDDEN, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 _GROUP = Parameter("group", "Name of a group.")
 _VERSION = Parameter("version", "A version, or its seq.")
 _FROM = Parameter("from", "A version or seq; the one before `to` when not given.", "query", required=False)
@@ -51,6 +67,14 @@ _CONNECTED = Parameter(
 _OF_GROUP = Parameter("group", "Name of a group.", "query")
 _TYPE = Parameter("type", "cds, eds, lds, rds, sds, or a type URL.", "query")
 _NAME = Parameter("name", "Name of the resource.", "query")
+_AFTER = Parameter(
+    "after",
+    "Entries after this one in the list, so older ones; `next` of an answer.",
+    "query",
+    required=False,
+    most=MOST_ID,
+)
+_LIMIT = Parameter("limit", "So many entries at most; 100 when not given.", "query", required=False, most=MOST_ENTRIES)
 _SEEN = Parameter("Last-Event-ID", "Send the events after this one, as far as they are kept.", "header", required=False)
 
 OPERATIONS = (
@@ -86,6 +110,26 @@ OPERATIONS = (
         _MISSING,
     ),
     Operation(
+        "/v1/groups/{group}/rollback",
+        rollback.roll_back,
+        "Go back to a version and stay there; endpoints and secrets go on flowing.",
+        shapes.Group,
+        (_GROUP,),
+        _WRITES,
+        "POST",
+        shapes.RollbackRequest,
+    ),
+    Operation(
+        "/v1/groups/{group}/rollback",
+        rollback.release,
+        "Release the group: what is declared is served again.",
+        shapes.Group,
+        (_GROUP,),
+        (*_WRITES, HTTPStatus.CONFLICT),
+        "DELETE",
+        shapes.ReleaseRequest,
+    ),
+    Operation(
         "/v1/nodes", nodes.list_nodes, "All nodes.", node_shapes.Nodes, (_IN_GROUP, _CONNECTED), _WRONG_OR_MISSING
     ),
     Operation(
@@ -104,6 +148,14 @@ OPERATIONS = (
         shapes.Explanation,
         (_OF_GROUP, _TYPE, _NAME),
         _WRONG_OR_MISSING,
+    ),
+    Operation(
+        "/v1/audit",
+        audit.list_entries,
+        "Who changed what, newest first.",
+        shapes.AuditLog,
+        (_AFTER, _LIMIT),
+        (HTTPStatus.BAD_REQUEST,),
     ),
     Operation("/v1/events", events.follow, "What happens, as it happens.", "text/event-stream", (_SEEN,)),
 )

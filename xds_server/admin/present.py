@@ -10,7 +10,8 @@ from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.feed import SourceReport
 from xds_server.snapshot.groups import Group, Tally
-from xds_server.snapshot.snapshot import LeftOut, Snapshot
+from xds_server.snapshot.snapshot import Hold, LeftOut, Snapshot
+from xds_server.status.audit_entry import Entry
 from xds_server.status.node import NodeReport, TypeReport
 from xds_server.status.tracker import NodeCounts
 from xds_server.wire.types import KEY_BY_URL, key_of
@@ -51,8 +52,28 @@ def group(found: Group, nodes: NodeCounts) -> shapes.Group:
         types={key_of(url): shapes.TypeVersion(current.typeset(url).version) for url in _urls(current)},
         nodes=shapes.NodeCounts(nodes.connected, nodes.acked, nodes.nacked),
         programmed=nodes.programmed,
-        held=None,
+        held=hold(current.held) if current.held else None,
         left_out=[left_out(each) for each in current.left_out],
+    )
+
+
+def hold(found: Hold) -> shapes.Held:
+    """A rollback that holds."""
+    return shapes.Held(found.to, found.by, found.reason, stamp(found.since))
+
+
+def entry(found: Entry) -> shapes.AuditEntry:
+    """An entry of the audit log."""
+    return shapes.AuditEntry(
+        found.id,
+        stamp(found.at),
+        found.actor,
+        found.action,
+        found.target,
+        found.reason,
+        found.before,
+        found.after,
+        found.version,
     )
 
 

@@ -72,6 +72,8 @@ def _from_aiohttp(request: web.Request, error: web.HTTPException) -> web.Respons
     detail = error.text or status.phrase
     if isinstance(error, web.HTTPNotFound):
         detail = f"there is nothing at {request.path}"
+    elif isinstance(error, web.HTTPRequestEntityTooLarge):
+        detail = "the body is too large"
     elif isinstance(error, web.HTTPMethodNotAllowed):
         detail = f"{request.method} is not possible here, only {', '.join(sorted(error.allowed_methods))}"
     response = problem(request, status, detail)

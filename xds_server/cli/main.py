@@ -201,6 +201,43 @@ def diff(
     raise typer.Exit(operating.diff(admin, group, older, newer, as_json=output is View.JSON))
 
 
+@app.command()
+def rollback(
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="The group.")],
+    *,
+    reason: Annotated[str, typer.Option(help="Why; for the audit log and whoever looks next.")],
+    version: Annotated[str | None, typer.Option("--to", metavar="VERSION", help="Go back to it, and stay.")] = None,
+    release: Annotated[bool, typer.Option("--release", help="Serve what is declared again.")] = False,
+    admin: Admin = ADMIN,
+    output: Output = View.TABLE,
+) -> None:
+    """Go back to a version and stay there, until released.
+
+    Routes, listeners and clusters are held; endpoints and secrets go on flowing. A version is given as the API tells
+    it, or by its seq.
+    """
+    from xds_server.cli import operating
+
+    if release == (version is not None):
+        raise typer.BadParameter("expected either --to VERSION or --release")
+    as_json = output is View.JSON
+    if version is None:
+        raise typer.Exit(operating.release(admin, group, reason, as_json=as_json))
+    raise typer.Exit(operating.rollback(admin, group, version, reason, as_json=as_json))
+
+
+@app.command()
+def audit(
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="So many entries, the newest.")] = 20,
+    admin: Admin = ADMIN,
+    output: Output = View.TABLE,
+) -> None:
+    """Show who changed what, newest first."""
+    from xds_server.cli import operating
+
+    raise typer.Exit(operating.audit(admin, limit, as_json=output is View.JSON))
+
+
 def main() -> None:
     """Run the command that the arguments ask for, and exit: 0, 1 for problems and errors, 2 for wrong usage."""
     app(prog_name="tidegate")

@@ -8,7 +8,7 @@ from typing import Any
 
 from xds_server.cli import nodes as node_views
 from xds_server.cli.client import AdminError, Client, decoded
-from xds_server.cli.tables import age, short, show
+from xds_server.cli.tables import age, moment, short, show
 from xds_server.cli.text import clean
 
 Json = Mapping[str, Any]
@@ -33,6 +33,25 @@ def diff(admin: str, group: str, older: str | None, newer: str | None, *, as_jso
     return _answer(lambda: Client(admin).get("v1", "groups", group, "diff", query=query), _show_diff, as_json=as_json)
 
 
+def rollback(admin: str, group: str, to: str, reason: str, *, as_json: bool) -> int:
+    """Hold a group at a version."""
+    body = {"to": to, "reason": reason}
+    ask = lambda: Client(admin).send("POST", "v1", "groups", group, "rollback", body=body)  # noqa: E731
+    return _answer(ask, _show_group, as_json=as_json)
+
+
+def release(admin: str, group: str, reason: str, *, as_json: bool) -> int:
+    """Release a group that is held."""
+    body = {"reason": reason}
+    ask = lambda: Client(admin).send("DELETE", "v1", "groups", group, "rollback", body=body)  # noqa: E731
+    return _answer(ask, _show_group, as_json=as_json)
+
+
+def audit(admin: str, limit: int, *, as_json: bool) -> int:
+    """The newest entries of the audit log."""
+    return _answer(lambda: Client(admin).get("v1", "audit", query={"limit": str(limit)}), _show_audit, as_json=as_json)
+
+
 def _answer(ask: Callable[[], bytes], view: Callable[[Json], None], *, as_json: bool) -> int:
     try:
         body = ask()
@@ -48,6 +67,7 @@ def _answer(ask: Callable[[], bytes], view: Callable[[Json], None], *, as_json: 
 
 def _show_groups(answer: Json) -> None:
     columns = ["GROUP", "VERSION", "SEQ", "AGE", "RESOURCES", "LEFT OUT", "NODES", "ACKED", "NACKED", "PROGRAMMED"]
+    columns.append("HELD")
     rows = [
         [
             group["name"],
@@ -58,15 +78,41 @@ def _show_groups(answer: Json) -> None:
             str(len(group["left_out"])),
             *(str(group["nodes"][key]) for key in ("connected", "acked", "nacked")),
             "yes" if group["programmed"] else "no",
+            short(group["held"]["to"]) if group["held"] else "-",
         ]
         for group in answer["groups"]
     ]
     show(columns, rows)
+    for group in answer["groups"]:
+        if group["held"]:
+            print(clean(f"\n{_told(group)}"))
     left_out = [(group["name"], each) for group in answer["groups"] for each in group["left_out"]]
     if left_out:
         print("\nLeft out:")
     for group, each in left_out:
         print(clean(f"  {group}: {each['type']} {each['name']}: {each['reason']}: {each['message']}"))
+
+
+def _show_group(group: Json) -> None:
+    print(clean(_told(group)))
+
+
+def _told(group: Json) -> str:
+    """Whether a group is held, in one line."""
+    held = group["held"]
+    served = f"group {group['name']} serves version {short(group['version'])} (seq {group['seq']})"
+    if not held:
+        return f"{served}, as declared"
+    return f"{served}, held at {short(held['to'])} by {held['by']} since {moment(held['since'])}: {held['reason']}"
+
+
+def _show_audit(answer: Json) -> None:
+    keys = ("actor", "action", "target")
+    rows = [
+        [str(each["id"]), moment(each["at"]), *(each[key] for key in keys), short(each["version"]), each["reason"]]
+        for each in answer["entries"]
+    ]
+    show(["ID", "AT", *(key.upper() for key in keys), "VERSION", "REASON"], rows)
 
 
 def _show_diff(answer: Json) -> None:

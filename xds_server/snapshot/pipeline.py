@@ -46,7 +46,7 @@ class Meter(Protocol):
         """From the first change of a batch to its snapshot being handed to the streams."""
 
 
-Emit = Callable[[EventKind, dict[str, object]], None]
+Emit = Callable[[EventKind, dict[str, object]], object]
 Keep = Callable[[Snapshot], None]
 """Has a snapshot stored, without waiting for it."""
 

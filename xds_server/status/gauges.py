@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from xds_server.snapshot.feed import SourceReport
 from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.history.store import Store
 from xds_server.status.tracker import Tracker
 from xds_server.telemetry import names
 from xds_server.telemetry.metrics import Metrics, Readings
@@ -32,9 +33,20 @@ def observe_fleet(
     metrics.observe(
         names.CONNECTED_NODES, lambda: [((group.name,), tracker.counts(group.name).connected) for group in groups]
     )
+    metrics.observe(
+        names.GROUP_HELD,
+        lambda: [((each.name,), float(each.current is not None and each.current.held is not None)) for each in groups],
+    )
     metrics.observe(names.STREAMS, lambda: [((protocol,), count) for protocol, count in tracker.streams().items()])
     metrics.observe(names.RESOURCES, resources)
     metrics.observe(names.LEFT_OUT, left_out)
     metrics.observe(names.SOURCE_UP, lambda: [((each.name,), float(each.up)) for each in sources()])
     metrics.observe(names.SOURCE_ERRORS, lambda: [((each.name,), len(each.problems)) for each in sources()])
     metrics.observe(names.SOURCE_LAST_SYNC, lambda: [((each.name,), each.last_sync) for each in sources()])
+
+
+def observe_store(metrics: Metrics, store: Store) -> None:
+    """Have the gauges about the state directory read from its store."""
+    metrics.observe(names.STATE_UP, lambda: [((), float(not store.is_failing))])
+    metrics.observe(names.STATE_FILES_DAMAGED, lambda: [((), float(len(store.faults)))])
+    metrics.observe(names.STATE_STORED_SEQ, lambda: [((group,), seq) for group, seq in store.flushed_seq.items()])

@@ -60,6 +60,14 @@ SOURCE_LAST_SYNC = Metric(
     ("source",),
     "When the source last handed something over (POSIX time).",
 )
+GROUP_HELD = Metric("tidegate_group_held", Kind.GAUGE, ("group",), "1 when the group is held at a version (rollback).")
+STATE_UP = Metric("tidegate_state_up", Kind.GAUGE, (), "1 when what was last to be written to `state_dir` could be.")
+STATE_STORED_SEQ = Metric(
+    "tidegate_state_stored_seq", Kind.GAUGE, ("group",), "The seq of the newest snapshot of the group on disk."
+)
+STATE_FILES_DAMAGED = Metric(
+    "tidegate_state_files_damaged", Kind.GAUGE, (), "Files in `state_dir` that were not whole when the process started."
+)
 SEQUENCER_TIMEOUTS = Metric(
     "tidegate_sequencer_timeouts_total",
     Kind.COUNTER,
@@ -92,6 +100,10 @@ ALL = (
     SOURCE_UP,
     SOURCE_ERRORS,
     SOURCE_LAST_SYNC,
+    GROUP_HELD,
+    STATE_UP,
+    STATE_STORED_SEQ,
+    STATE_FILES_DAMAGED,
     SEQUENCER_TIMEOUTS,
     CREDENTIAL_UP,
     REQUESTS_REJECTED,

@@ -22,6 +22,8 @@ def to_json(resource: Resource) -> dict[str, object]:
 
     What can't be shown (a type that is not known, bytes that are not of their type) is said so in its place.
     """
+    if not resource.is_known:
+        return _unreadable(resource, "it holds a secret, so it was not stored, and its source has not spoken since")
     message = parse(resource.type_url, resource.body)
     if message is None:
         return _unreadable(resource, f"{len(resource.body)} bytes that are not of a known type")

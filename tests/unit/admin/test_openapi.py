@@ -35,13 +35,15 @@ async def test_answers_have_exactly_the_fields_of_their_schemas(client: Client) 
     schemas = document["components"]["schemas"]
     checked = 0
     for path, item in document["paths"].items():
+        if "get" not in item:
+            continue
         schema = item["get"]["responses"]["200"]["content"].get("application/json", {}).get("schema", {})
         if "$ref" not in schema:
             continue
         query = "?group=default&type=cds&name=one" if path == "/v1/explain" else ""
         check(await client.get(path.format(**VALUES) + query), schema, schemas, path)
         checked += 1
-    assert checked == 11
+    assert checked == 12
 
 
 def check(value: Any, schema: dict[str, Any], schemas: dict[str, Any], at: str) -> None:

@@ -10,15 +10,19 @@ from xds_server.admin import AdminDeps
 from xds_server.ir.declared import NativeDocument
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
+from xds_server.snapshot.assemble import Assembler
 from xds_server.snapshot.feed import SourceReport
 from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.pipeline import Coalesce, Pipeline
 from xds_server.snapshot.snapshot import Change, LeftOut, Snapshot
 from xds_server.snapshot.typeset import Typeset, empty
+from xds_server.status.audit import Audit
 from xds_server.status.events import EventBus
 from xds_server.status.node import Accepted, NodeReport, Refused, Sent, TypeReport
 from xds_server.status.tracker import Tracker
 from xds_server.telemetry.metrics import Metrics
 from xds_server.translate.native import decode
+from xds_server.translate.prune import prune_routes
 from xds_server.translate.render import to_json
 from xds_server.wire.resource import Resource
 from xds_server.wire.types import CLUSTER, ENDPOINT, ROUTE, SECRET
@@ -115,13 +119,17 @@ class World:
         self.bus = EventBus(lambda: NOW)
         self.tracker = Tracker(self.groups, self.bus, lambda: NOW)
         self.metrics = Metrics("1.2.3")
+        self.audit = Audit(self.bus, lambda: NOW)
+        self.pipeline = Pipeline(
+            Assembler(decode, prune_routes), self.groups, Coalesce(), self.metrics, self.audit.emit
+        )
+        self.stored = 0
         self.not_ready: str | None = None
         self.reports: Sequence[SourceReport] = (self.source(),)
         self.first = first_version()
         self.second = second_version(self.first)
+        self.pipeline.restore({"default": [self.first, self.second]})
         self.group = self.groups.obtain("default")
-        self.group.publish(self.first)
-        self.group.publish(self.second)
         self.groups.obtain("silent").publish(Snapshot("silent", 1, NOW, {CLUSTER: empty(CLUSTER)}))
         self.nodes = [
             FakeNode("n1", types={"cds": CALM}),
@@ -147,5 +155,12 @@ class World:
             lambda: self.not_ready,
             to_json,
             self.metrics.render,
+            self.pipeline,
+            self.audit,
+            self.store,
             REPLICA,
         )
+
+    async def store(self) -> None:
+        """What waits for the disk."""
+        self.stored += 1

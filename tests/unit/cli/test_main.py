@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.cli.conftest import Command
 
-COMMANDS = {"serve", "demo", "validate", "render", "status", "nodes", "diff"}
+COMMANDS = {"serve", "demo", "validate", "render", "status", "nodes", "diff", "rollback", "audit"}
 HEAVY = ("grpc", "aiohttp", "pydantic", "google.protobuf", "envoy", "ruamel", "structlog", "opentelemetry")
 
 

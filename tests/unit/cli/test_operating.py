@@ -21,7 +21,7 @@ def test_status_has_a_line_per_group(served: Command) -> None:
     assert lines[0][:3] == ["GROUP", "VERSION", "SEQ"]
     assert lines[1][0] == "default"
     assert lines[1][2] == "2"
-    assert lines[1][-6:] == ["5", "1", "3", "1", "1", "no"]
+    assert lines[1][-7:] == ["5", "1", "3", "1", "1", "no", "-"]
     assert lines[2][0] == "silent"
     assert "default: cds ghost: NoAssignment" in output
 
@@ -71,6 +71,27 @@ def test_diff_shows_fields(served: Command) -> None:
 def test_json_is_the_answer_as_it_is(served: Command, arguments: list[str], path: str) -> None:
     with urlopen(f"{served.admin}{path}") as answer:  # noqa: S310
         assert served(*arguments, "-o", "json").stdout == f"{answer.read().decode()}\n"
+
+
+def test_rollback_and_release_are_shown_where_one_looks(served: Command) -> None:
+    told = served("rollback", "default", "--to", "1", "--reason", "it was better").output
+    assert "held at" in told
+    assert told.endswith("by 127.0.0.1 since " + told.partition("since ")[2])
+    status = served("status").output
+    assert rows(status)[1][-1] != "-"
+    assert "it was better" in status
+    again = served("rollback", "default", "--release", "--reason", "repaired").output
+    assert again.endswith(", as declared\n")
+    lines = rows(served("audit", "--limit", "4").output)
+    assert [line[3] for line in lines[1:]] == ["release", "version", "rollback", "version"]
+    assert lines[1][-1] == "repaired"
+
+
+def test_rollback_wants_a_version_or_a_release_and_a_reason(served: Command) -> None:
+    assert "--to VERSION or --release" in served("rollback", "default", "--reason", "x", code=2).stderr
+    assert "--reason" in served("rollback", "default", "--to", "1", code=2).stderr
+    assert "no version 'zz'" in served("rollback", "default", "--to", "zz", "--reason", "x", code=1).stderr
+    assert "not held" in served("rollback", "default", "--release", "--reason", "x", code=1).stderr
 
 
 def test_what_is_not_there_is_told(served: Command) -> None:

@@ -13,8 +13,10 @@ xds: {address: "a:1", max_streams: 1, max_request_bytes: 1, max_names: 1, coales
   auth: {clients: [{spiffe: "spiffe://a/b", groups: [a]}]}}
 admin: {address: "a:2"}
 sources: [{kind: files, path: a, watch: false}]
+state_dir: a
 files: {settle: 1}
 groups: [{match: {}, group: a}]
+history: {count: 1, age: 1, secrets: encrypt, key_file: a}
 log: {level: info, format: json}
 """
 
@@ -32,9 +34,9 @@ def test_every_later_key_of_the_whole_schema_is_named(load_text: Load) -> None:
 
 def test_a_default_that_was_written_is_named_too(load_text: Load) -> None:
     assert without_effect(load_text("preflight: {enabled: false}")) == ["preflight"]
-    assert without_effect(load_text("", {"state_dir": "x"}, {"TIDEGATE_XDS__ADVERTISE": "a:1"})) == [
+    assert without_effect(load_text("", {"xds": {"advertise": "a:1"}}, {"TIDEGATE_PROVISION__IMAGE": "a"})) == [
         "xds.advertise",
-        "state_dir",
+        "provision",
     ]
 
 

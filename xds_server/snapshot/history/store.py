@@ -12,11 +12,13 @@ from urllib.parse import quote
 
 import structlog
 
+from xds_server.settings.root import Settings
 from xds_server.snapshot.history.last_good import Fault, restore_group
 from xds_server.snapshot.history.segments import Bounds, GroupFiles
-from xds_server.snapshot.history.vault import Vault
+from xds_server.snapshot.history.vault import Vault, read_key
 from xds_server.snapshot.history.writer import Writer
 from xds_server.snapshot.snapshot import Snapshot
+from xds_server.wire.resource import Resource
 
 _log = structlog.get_logger()
 
@@ -46,7 +48,12 @@ class Store:
         for folder in sorted(self._groups.iterdir()):
             if folder.is_dir():
                 self._restore(folder)
-        self.writer = Writer(self._write, self._failed)
+        self.writer = Writer(self._write, self.failed)
+
+    @property
+    def audit_folder(self) -> Path:
+        """Where the audit log lies."""
+        return self._groups.parent / "audit"
 
     def save(self, snapshot: Snapshot) -> None:
         """Store a snapshot some time soon."""
@@ -87,9 +94,29 @@ class Store:
             self.flushed_seq[group] = newer[-1].seq
         self.is_failing = False
 
-    def _failed(self, error: OSError) -> None:
+    def failed(self, error: OSError) -> None:
+        """Note, and log, that something could not be written."""
         self.is_failing = True
         _log.error("state_not_written", path=error.filename, reason=error.strerror, hint="it is tried again")
+
+
+def open_store(
+    settings: Settings, holds_secrets: Callable[[Resource], bool], clock: Callable[[], float]
+) -> Store | None:
+    """The store that the settings ask for; None where they name no `state_dir`. Blocks.
+
+    Raises:
+        OSError: The directory can't be used, another process uses it, or the key can't be read.
+    """
+    if settings.state_dir is None:
+        return None
+    history = settings.history
+    key = None
+    if history.secrets == "encrypt":
+        if history.key_file is None:
+            raise OSError("history.key_file: expected a file with the key, since history.secrets is encrypt")
+        key = read_key(history.key_file)
+    return Store(settings.state_dir, Bounds(history.count, history.age), Vault(holds_secrets, key), clock)
 
 
 def _lock(root: Path) -> int:

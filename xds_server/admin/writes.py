@@ -1,0 +1,61 @@
+"""What requests that change something have in common: who may, who it was, and what they say."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from ipaddress import ip_address
+from typing import TypeVar
+
+import msgspec
+from aiohttp import web
+
+from xds_server.admin.problems import RefusedError, bad_request
+from xds_server.admin.shapes import FieldError
+
+Body = TypeVar("Body", bound=msgspec.Struct)
+
+_FIELD = re.compile(r"(?P<message>.*?)(?: - at `\$\.?(?P<field>[^`]*)`)?$", re.DOTALL)
+"""How msgspec tells what is wrong: where stands at the end."""
+
+
+def actor_of(request: web.Request) -> str:
+    """Who sends a request: the client's address.
+
+    Raises:
+        RefusedError: It comes from another machine.
+    """
+    remote = request.remote or ""
+    try:
+        is_here = ip_address(remote).is_loopback
+    except ValueError:
+        is_here = False
+    if not is_here:
+        raise RefusedError(HTTPStatus.FORBIDDEN, "changes are taken from this machine only (a loopback address)")
+    return remote
+
+
+async def body_of(request: web.Request, shape: type[Body]) -> Body:
+    """What a request says, as JSON.
+
+    Only as `application/json`: a page of strangers can't make a browser send that without asking first.
+
+    Raises:
+        RefusedError: It is something else, or not of this shape.
+    """
+    if request.content_type != "application/json":
+        detail = f"found a body of type {request.content_type}, expected application/json"
+        raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail)
+    try:
+        return msgspec.json.decode(await request.read(), type=shape)
+    except msgspec.ValidationError as error:
+        raise bad_request(_told(str(error))) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise bad_request(FieldError("", "the body is no valid JSON")) from None
+
+
+def _told(text: str) -> FieldError:
+    found = _FIELD.match(text)
+    message, field = (found["message"], found["field"] or "") if found else (text, "")
+    missing = re.search(r"(?:missing required|contains unknown) field `([^`]*)`", message)
+    return FieldError(missing[1] if missing and not field else field, message[:1].lower() + message[1:])

@@ -1,0 +1,63 @@
+"""What outlives the process: the snapshots that were served and the audit log; without a `state_dir` nothing does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from xds_server.settings.root import Settings
+from xds_server.snapshot.history.store import Store, open_store
+from xds_server.snapshot.snapshot import Snapshot
+from xds_server.status.audit import Audit
+from xds_server.status.audit_entry import Action
+from xds_server.status.audit_file import Journal
+from xds_server.wire.resource import Resource
+
+
+class State:
+    """The state directory of the settings, as far as there is one."""
+
+    def __init__(
+        self, settings: Settings, holds_secrets: Callable[[Resource], bool], clock: Callable[[], float]
+    ) -> None:
+        """Read what is there. Blocks.
+
+        Raises:
+            OSError: The directory can't be used, another process uses it, or the key can't be read.
+        """
+        self.store: Store | None = open_store(settings, holds_secrets, clock)
+        self.journal = Journal(self.store.audit_folder, self.store.failed) if self.store is not None else None
+
+    @property
+    def restored(self) -> Mapping[str, Sequence[Snapshot]]:
+        """What each group was served before, oldest first."""
+        return self.store.restored if self.store is not None else {}
+
+    def tell_damage(self, audit: Audit) -> None:
+        """Note in the audit log which files were not whole."""
+        for fault in self.store.faults if self.store is not None else ():
+            audit.record(
+                Action.STATE_DAMAGED, fault.path, actor="tidegate", reason=fault.message, after=fault.set_aside
+            )
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Store a snapshot some time soon."""
+        if self.store is not None:
+            self.store.save(snapshot)
+
+    async def flushed(self) -> None:
+        """Wait until everything so far is on disk."""
+        if self.store is not None and self.journal is not None:
+            await self.store.writer.flushed()
+            await self.journal.writer.flushed()
+
+    async def run(self) -> None:
+        """Write until `close` is called."""
+        if self.store is not None and self.journal is not None:
+            await asyncio.gather(self.store.writer.run(), self.journal.writer.run())
+
+    async def close(self) -> None:
+        """Write what is left, and let go of the directory; `run` must have been started."""
+        if self.store is not None and self.journal is not None:
+            await asyncio.gather(self.store.writer.close(), self.journal.writer.close())
+            self.store.close()
