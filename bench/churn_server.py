@@ -16,7 +16,7 @@ from bench.heartbeat import Heartbeat
 from bench.publishing import add_arguments, serve_publish
 from bench.rig import GROUP, Rig
 from bench.staleness import Staleness
-from xds_server import collector
+from xds_server import process
 from xds_server.status.tracker import Tracker
 from xds_server.stream.context import StreamContext
 from xds_server.stream.server import XdsServer
@@ -75,7 +75,7 @@ async def serve(args: argparse.Namespace) -> None:
     rig = Rig(args.clusters, args.endpoints, args.routes)
     running = asyncio.create_task(rig.pipeline.run())
     await rig.start()
-    collector.keep()
+    process.keep()
     tracker = Tracker(rig.groups, rig.bus, time.time)
     server = XdsServer(StreamContext(rig.groups, tracker, rig.metrics))
     await server.start(args.listen)
@@ -92,7 +92,7 @@ def main() -> None:
     """Read the arguments and serve."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
-    collector.look_seldom()
+    process.look_seldom()
     uvloop.run(serve(parser.parse_args()))
 
 

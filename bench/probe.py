@@ -15,7 +15,7 @@ from bench.fleet import Fleet
 from bench.heartbeat import Heartbeat
 from bench.machine import Neighbours, wait_calm
 from bench.rig import GROUP, Rig
-from xds_server import collector
+from xds_server import process
 
 _SETTLE = 0.05
 
@@ -39,7 +39,7 @@ def measure(clusters: int = 10_000, sessions: int = 50, times: int = 5, patience
     For `patience` seconds each it waits for a calm machine.
     """
     holds = []
-    collector.look_seldom()
+    process.look_seldom()
     for mode in ("delta", "sotw"):
         wait_calm(patience)
         holds += uvloop.run(_probe(mode, clusters, sessions, times))
@@ -51,7 +51,7 @@ async def _probe(mode: str, clusters: int, sessions: int, times: int) -> list[Ho
     running = asyncio.create_task(rig.pipeline.run())
     await rig.start()
     fleet = Fleet(rig.groups.obtain(GROUP), mode, sessions)
-    collector.keep()
+    process.keep()
     holds = []
     for kind, change in (("everything", rig.everything), ("one endpoint", rig.one)):
         took, held, neighbours = [], 0.0, Neighbours()

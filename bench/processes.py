@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from bench.machine import pinned
+from xds_server.process import listen_directly
 
 _START = 60.0
 _STOP = 10.0
@@ -66,12 +68,19 @@ def running(argv: Sequence[str], port: int, core: int | None) -> Iterator[int]:
     """
     with tempfile.TemporaryFile() as words:
         with pinned(core):
-            process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=words, stderr=words)
+            process = subprocess.Popen(argv, env=_environment(), stdin=subprocess.DEVNULL, stdout=words, stderr=words)
         try:
             _wait_for(process, port, words)
             yield process.pid
         finally:
             _end(process)
+
+
+def _environment() -> dict[str, str]:
+    """Every server in Python gets the transport of the product."""
+    environment = dict(os.environ)
+    listen_directly(environment)
+    return environment
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -14,7 +14,7 @@ import uvloop
 
 from bench.publishing import add_arguments, serve_publish
 from bench.world import World
-from xds_server import collector
+from xds_server import process
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import empty
@@ -63,7 +63,7 @@ async def serve(args: argparse.Namespace) -> None:
     publisher = Publisher(groups, World(args.clusters, args.endpoints, args.routes))
     publisher.publish("all", 0)
     groups.set_synced()
-    collector.keep()
+    process.keep()
     server = XdsServer(StreamContext(groups, Tracker(groups, EventBus(time.time), time.time), Metrics()))
     await server.start(args.listen)
     await serve_publish(args.http, publisher.publish)
@@ -74,7 +74,7 @@ def main() -> None:
     """Read the arguments and serve."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
-    collector.look_seldom()
+    process.look_seldom()
     uvloop.run(serve(parser.parse_args()))
 
 

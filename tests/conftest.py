@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import pytest
+
+from xds_server.process import listen_directly
+
+listen_directly(os.environ)  # As `serve` does, before anything imports gRPC.
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 import uvloop
 
-from xds_server import collector
+from xds_server import process
 from xds_server.admin import AdminDeps, AdminServer
 from xds_server.credentials.tls import watch_tls
 from xds_server.credentials.watched import Credentials
@@ -68,7 +68,7 @@ def run(settings: Settings, address_file: Path | None = None) -> None:
             state directory not be used.
     """
     configure(settings.log.level, settings.log.format)
-    collector.look_seldom()
+    process.look_seldom()
     uvloop.run(_serve(settings, address_file))
 
 
@@ -207,7 +207,7 @@ async def _follow_readiness(app: App) -> None:
     if app.state.restored:
         await app.xds.set_serving(serving=True)
     await app.pipeline.synced.wait()
-    collector.keep()
+    process.keep()
     await app.xds.set_serving(serving=True)
     _log.info("ready", groups=[group.name for group in app.groups])
 

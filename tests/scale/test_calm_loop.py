@@ -15,7 +15,7 @@ from tests.conformance.wire import BOTH
 from tests.scale.joined import Joined
 from tests.scale.piped import Piped, piped, unit
 from tests.scale.scaling import scaled
-from xds_server import collector
+from xds_server import process
 from xds_server.demo.polling import until
 from xds_server.demo.world import assignment, cluster
 from xds_server.ir.declared import Unit
@@ -93,8 +93,8 @@ def worlds(count: int) -> Iterator[tuple[list[Unit], list[Unit]]]:
     """Two worlds; what they are made of is of no interest to the collector, so that it finds the server's things only."""
     made = _units(count, 1), _units(count, 2)
     usual = gc.get_threshold()
-    collector.look_seldom()
-    collector.keep()
+    process.look_seldom()
+    process.keep()
     yield made
     gc.unfreeze()
     gc.set_threshold(*usual)

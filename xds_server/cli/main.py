@@ -7,6 +7,7 @@ Those are imported inside the functions, so that `tidegate --help` need not wait
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -108,6 +109,9 @@ def serve(
 
     Flags win over TIDEGATE_... variables, which win over the configuration file.
     """
+    from xds_server.process import listen_directly
+
+    listen_directly(os.environ)
     from xds_server.cli.serving import serve
 
     flags = {
