@@ -17,6 +17,7 @@ import uvloop
 
 from xds_server import process
 from xds_server.admin import AdminDeps, AdminServer
+from xds_server.admin.rights import rights_of
 from xds_server.credentials.tls import watch_tls
 from xds_server.credentials.watched import Credentials
 from xds_server.ir.origin import Origin
@@ -145,7 +146,13 @@ def build(settings: Settings) -> App:
         Authenticator(settings.xds.auth, credentials),
         watch_tls(credentials, "xds.tls", settings.xds.tls),
     )
-    return App(groups, bus, pipeline, sources, xds, AdminServer(deps), credentials, state, stopping)
+    admin = AdminServer(
+        deps,
+        rights_of(settings.admin.tokens, credentials),
+        watch_tls(credentials, "admin.tls", settings.admin.tls),
+        settings.admin.hosts,
+    )
+    return App(groups, bus, pipeline, sources, xds, admin, credentials, state, stopping)
 
 
 async def _serve(settings: Settings, address_file: Path | None) -> None:

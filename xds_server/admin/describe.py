@@ -12,11 +12,13 @@ from apispec import APISpec
 from msgspec import Struct
 
 from xds_server.admin.operations import Operation, Parameter
+from xds_server.admin.rights import OPEN, READS
 from xds_server.admin.shapes import Problem
 
 API_VERSION = "1.0.0"
 """Of the shapes: the middle number rises with what is added; what is there stays."""
 
+_SCHEME = "bearer"
 _REF = "#/components/schemas/{name}"
 
 
@@ -33,6 +35,9 @@ def openapi(operations: Sequence[Operation]) -> bytes:
     _, components = msgspec.json.schema_components([*shapes, Problem], ref_template=_REF)
     for name, schema in components.items():
         spec.components.schema(name, schema)
+    spec.components.security_scheme(
+        _SCHEME, {"type": "http", "scheme": "bearer", "description": "Needed where one is configured."}
+    )
     for operation in operations:
         spec.path(operation.path, operations={operation.method.lower(): _describe(operation)})
     return msgspec.json.encode(spec.to_dict())
@@ -59,15 +64,27 @@ def _describe(operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": name,
         "summary": operation.summary,
-        "responses": {"200": _response(operation.answer), "500": _problem(HTTPStatus.INTERNAL_SERVER_ERROR)},
+        "responses": {"200": _response(operation.answer)},
+        "security": [] if operation.path in OPEN else [{_SCHEME: []}, {}],
     }
-    described["responses"] |= {str(status.value): _problem(status) for status in operation.refusals}
+    refusals = (*operation.refusals, *_always(operation))
+    described["responses"] |= {str(status.value): _problem(status) for status in sorted(refusals)}
     if operation.parameters:
         described["parameters"] = [_parameter(each) for each in operation.parameters]
     if operation.body is not None:
         schema = {"$ref": _REF.format(name=operation.body.__name__)}
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return described
+
+
+def _always(operation: Operation) -> set[HTTPStatus]:
+    """What may be answered whatever the handler does."""
+    always = {HTTPStatus.MISDIRECTED_REQUEST, HTTPStatus.INTERNAL_SERVER_ERROR}
+    if operation.path not in OPEN:
+        always.add(HTTPStatus.UNAUTHORIZED)
+    if operation.method not in READS:
+        always |= {HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
+    return always - set(operation.refusals)
 
 
 def _response(answer: type[Struct] | str) -> dict[str, Any]:

@@ -12,12 +12,18 @@ from xds_server.admin.shapes import Problem, encode
 log = structlog.get_logger(__name__)
 
 
+IDLE_WITHIN = 30.0
+"""Seconds until a request's headers must have come, from connecting or from the answer before."""
+
+
 class Runner(web.AppRunner):
     """Runs an application; what aiohttp can't parse is answered by us."""
 
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
-        return _Server(made.request_handler, request_factory=made.request_factory, access_log=None)
+        return _Server(
+            made.request_handler, request_factory=made.request_factory, access_log=None, keepalive_timeout=IDLE_WITHIN
+        )
 
 
 class _Server(web.Server):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Sequence
+
 from aiohttp import web
 
 from xds_server.admin.app import create_app
 from xds_server.admin.deps import AdminDeps
 from xds_server.admin.malformed import Runner
+from xds_server.admin.rights import Rights
+from xds_server.credentials.tls import ServerTls
+from xds_server.credentials.watched import Watched
 from xds_server.settings import Address
 
 STOP_WITHIN = 2.0
@@ -14,11 +20,20 @@ STOP_WITHIN = 2.0
 
 
 class AdminServer:
-    """Serves the admin API on one address. On loopback it answers to known host names only."""
+    """Serves the admin API on one address. On loopback, and with `hosts`, it answers to known host names only."""
 
-    def __init__(self, deps: AdminDeps) -> None:
+    def __init__(
+        self,
+        deps: AdminDeps,
+        rights: Rights | None = None,
+        tls: Watched[ServerTls] | None = None,
+        hosts: Sequence[str] = (),
+    ) -> None:
         """Prepare; nothing is bound before `start`."""
         self._deps = deps
+        self._rights = rights
+        self._tls = tls
+        self._hosts = tuple(hosts)
         self._runner: web.AppRunner | None = None
 
     async def start(self, address: Address) -> str:
@@ -27,12 +42,13 @@ class AdminServer:
         Raises:
             OSError: The address can't be bound.
         """
-        hosts = (address.host,) if address.is_loopback else None
-        app = create_app(self._deps, hosts)
+        any_host = not (address.is_loopback or self._hosts)
+        app = create_app(self._deps, (address.host, *self._hosts), self._rights, any_host=any_host)
         self._runner = Runner(app, access_log=None, shutdown_timeout=STOP_WITHIN)
         await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, address.host, address.port).start()
+            context = _context(self._tls) if self._tls else None
+            await web.TCPSite(self._runner, address.host, address.port, ssl_context=context).start()
         except OSError as error:
             await self.stop()
             why = error.strerror or str(error)
@@ -56,3 +72,14 @@ class AdminServer:
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
+
+
+def _context(tls: Watched[ServerTls]) -> ssl.SSLContext:
+    """A context that has each handshake use the newest one. OpenSSL makes this call with and without a name."""
+
+    def exchange(connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        connection.context = tls.value.context
+
+    context = tls.value.context
+    context.sni_callback = exchange
+    return context

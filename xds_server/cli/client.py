@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Mapping
+from dataclasses import dataclass
 from http.client import HTTPException
+from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
-from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 _PATIENCE = 30.0
 """Seconds until an answer must have begun."""
@@ -18,20 +21,44 @@ class AdminError(Exception):
     """The admin API can't be reached, or answers with an error; the text is for people."""
 
 
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where the admin API is, the file with the token to show, and the file with the authority to trust.
+
+    The URL may be `host:port` for short; without `ca` the system's authorities count.
+    """
+
+    url: str
+    token_file: Path | None = None
+    ca: Path | None = None
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """The API redirects nobody, and a token must not follow a stranger's redirect."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Follow none; the redirect is told as an error."""
+
+
 class Client:
     """The admin API at one URL. Proxies of the environment are not used: the API is an internal one."""
 
-    def __init__(self, url: str) -> None:
-        """Take `http://host:port`, or `host:port` for short.
+    def __init__(self, access: Access) -> None:
+        """Read the token and the authority.
 
         Raises:
-            AdminError: It is no such URL.
+            AdminError: The URL is none, or a file can't be used.
         """
+        url = access.url
         self._url = (url if "//" in url else f"http://{url}").rstrip("/")
         parts = urlsplit(self._url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise AdminError(f"found {url!r}, expected the admin API's URL, such as http://127.0.0.1:19000")
-        self._opener: OpenerDirector = build_opener(ProxyHandler({}))
+        secure = HTTPSHandler(context=_context(access.ca))
+        self._opener: OpenerDirector = build_opener(ProxyHandler({}), secure, _NoRedirects())
+        token = _token(access.token_file)
+        if token:
+            self._opener.addheaders = [("Authorization", f"Bearer {token}")]
 
     def get(self, *path: str, query: Mapping[str, str | None] | None = None) -> bytes:
         """The JSON at a path of these segments.
@@ -65,6 +92,26 @@ class Client:
             why = getattr(cause, "strerror", None) or cause or type(error).__name__
             raise AdminError(f"the admin API at {self._url} can't be reached: {why}") from None
         return body
+
+
+def _context(ca: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except OSError as error:
+        raise AdminError(f"--ca: {ca} holds no certificate that can be read: {error.strerror or error}") from None
+
+
+def _token(path: Path | None) -> str:
+    """The first token of a file; with two of them the server takes either."""
+    if path is None:
+        return ""
+    try:
+        lines = path.read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AdminError(f"--token-file: {path} can't be read: {getattr(error, 'strerror', 'no text')}") from None
+    if not lines or not (lines[0].isascii() and lines[0].isprintable()):
+        raise AdminError(f"--token-file: {path} holds no token")
+    return lines[0]
 
 
 def decoded(body: bytes) -> Any:

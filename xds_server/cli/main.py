@@ -66,6 +66,16 @@ class View(StrEnum):
 
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Directories or files, as `serve` takes them.")]
 Admin = Annotated[str, typer.Option("--admin", metavar="URL", envvar="TIDEGATE_ADMIN_URL", help="The admin API.")]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file", metavar="FILE", envvar="TIDEGATE_ADMIN_TOKEN_FILE", help="File with the token to show."
+    ),
+]
+Ca = Annotated[
+    Path | None,
+    typer.Option("--ca", metavar="FILE", envvar="TIDEGATE_ADMIN_CA", help="Authority of its certificate (PEM)."),
+]
 Output = Annotated[View, typer.Option("-o", "--output", help="A table, or the API's JSON as it is.")]
 ADMIN = "http://127.0.0.1:19000"
 
@@ -168,24 +178,29 @@ def render(
 
 
 @app.command()
-def status(admin: Admin = ADMIN, output: Output = View.TABLE) -> None:
+def status(admin: Admin = ADMIN, token_file: TokenFile = None, ca: Ca = None, output: Output = View.TABLE) -> None:
     """Show each group: its version, and who has it."""
     from xds_server.cli import operating
+    from xds_server.cli.client import Access
 
-    raise typer.Exit(operating.status(admin, as_json=output is View.JSON))
+    raise typer.Exit(operating.status(Access(admin, token_file, ca), as_json=output is View.JSON))
 
 
 @app.command()
 def nodes(
     node: Annotated[str | None, typer.Argument(metavar="ID", help="Show this node, with what it refused.")] = None,
     group: Annotated[str | None, typer.Option(help="Only nodes of this group.")] = None,
+    *,
     admin: Admin = ADMIN,
+    token_file: TokenFile = None,
+    ca: Ca = None,
     output: Output = View.TABLE,
 ) -> None:
     """Show each Envoy: what it accepted and refused."""
     from xds_server.cli import operating
+    from xds_server.cli.client import Access
 
-    raise typer.Exit(operating.nodes(admin, node, group, as_json=output is View.JSON))
+    raise typer.Exit(operating.nodes(Access(admin, token_file, ca), node, group, as_json=output is View.JSON))
 
 
 @app.command()
@@ -193,7 +208,10 @@ def diff(
     group: Annotated[str, typer.Option(help="The group.")] = "default",
     older: Annotated[str | None, typer.Option("--from", metavar="VERSION", help="Default: the one before.")] = None,
     newer: Annotated[str | None, typer.Option("--to", metavar="VERSION", help="Default: the current one.")] = None,
+    *,
     admin: Admin = ADMIN,
+    token_file: TokenFile = None,
+    ca: Ca = None,
     output: Output = View.TABLE,
 ) -> None:
     """Show what differs between two versions.
@@ -201,8 +219,9 @@ def diff(
     A version is given as the API tells it, or by its seq.
     """
     from xds_server.cli import operating
+    from xds_server.cli.client import Access
 
-    raise typer.Exit(operating.diff(admin, group, older, newer, as_json=output is View.JSON))
+    raise typer.Exit(operating.diff(Access(admin, token_file, ca), group, older, newer, as_json=output is View.JSON))
 
 
 @app.command()
@@ -213,6 +232,8 @@ def rollback(
     version: Annotated[str | None, typer.Option("--to", metavar="VERSION", help="Go back to it, and stay.")] = None,
     release: Annotated[bool, typer.Option("--release", help="Serve what is declared again.")] = False,
     admin: Admin = ADMIN,
+    token_file: TokenFile = None,
+    ca: Ca = None,
     output: Output = View.TABLE,
 ) -> None:
     """Go back to a version and stay there, until released.
@@ -221,25 +242,30 @@ def rollback(
     it, or by its seq.
     """
     from xds_server.cli import operating
+    from xds_server.cli.client import Access
 
     if release == (version is not None):
         raise typer.BadParameter("expected either --to VERSION or --release")
-    as_json = output is View.JSON
+    access, as_json = Access(admin, token_file, ca), output is View.JSON
     if version is None:
-        raise typer.Exit(operating.release(admin, group, reason, as_json=as_json))
-    raise typer.Exit(operating.rollback(admin, group, version, reason, as_json=as_json))
+        raise typer.Exit(operating.release(access, group, reason, as_json=as_json))
+    raise typer.Exit(operating.rollback(access, group, version, reason, as_json=as_json))
 
 
 @app.command()
 def audit(
     limit: Annotated[int, typer.Option(min=1, max=1000, help="So many entries, the newest.")] = 20,
+    *,
     admin: Admin = ADMIN,
+    token_file: TokenFile = None,
+    ca: Ca = None,
     output: Output = View.TABLE,
 ) -> None:
     """Show who changed what, newest first."""
     from xds_server.cli import operating
+    from xds_server.cli.client import Access
 
-    raise typer.Exit(operating.audit(admin, limit, as_json=output is View.JSON))
+    raise typer.Exit(operating.audit(Access(admin, token_file, ca), limit, as_json=output is View.JSON))
 
 
 def main() -> None:

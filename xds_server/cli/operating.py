@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from xds_server.cli import nodes as node_views
-from xds_server.cli.client import AdminError, Client, decoded
+from xds_server.cli.client import Access, AdminError, Client, decoded
 from xds_server.cli.tables import age, moment, short, show
 from xds_server.cli.text import clean
 
 Json = Mapping[str, Any]
 
 
-def status(admin: str, *, as_json: bool) -> int:
+def status(admin: Access, *, as_json: bool) -> int:
     """All groups."""
     return _answer(lambda: Client(admin).get("v1", "groups"), _show_groups, as_json=as_json)
 
 
-def nodes(admin: str, node: str | None, group: str | None, *, as_json: bool) -> int:
+def nodes(admin: Access, node: str | None, group: str | None, *, as_json: bool) -> int:
     """All nodes, or one with its details."""
     if node is None:
         ask = lambda: Client(admin).get("v1", "nodes", query={"group": group})  # noqa: E731
@@ -27,27 +27,27 @@ def nodes(admin: str, node: str | None, group: str | None, *, as_json: bool) -> 
     return _answer(lambda: Client(admin).get("v1", "nodes", node), node_views.show_details, as_json=as_json)
 
 
-def diff(admin: str, group: str, older: str | None, newer: str | None, *, as_json: bool) -> int:
+def diff(admin: Access, group: str, older: str | None, newer: str | None, *, as_json: bool) -> int:
     """The difference of two versions."""
     query = {"from": older, "to": newer}
     return _answer(lambda: Client(admin).get("v1", "groups", group, "diff", query=query), _show_diff, as_json=as_json)
 
 
-def rollback(admin: str, group: str, to: str, reason: str, *, as_json: bool) -> int:
+def rollback(admin: Access, group: str, to: str, reason: str, *, as_json: bool) -> int:
     """Hold a group at a version."""
     body = {"to": to, "reason": reason}
     ask = lambda: Client(admin).send("POST", "v1", "groups", group, "rollback", body=body)  # noqa: E731
     return _answer(ask, _show_group, as_json=as_json)
 
 
-def release(admin: str, group: str, reason: str, *, as_json: bool) -> int:
+def release(admin: Access, group: str, reason: str, *, as_json: bool) -> int:
     """Release a group that is held."""
     body = {"reason": reason}
     ask = lambda: Client(admin).send("DELETE", "v1", "groups", group, "rollback", body=body)  # noqa: E731
     return _answer(ask, _show_group, as_json=as_json)
 
 
-def audit(admin: str, limit: int, *, as_json: bool) -> int:
+def audit(admin: Access, limit: int, *, as_json: bool) -> int:
     """The newest entries of the audit log."""
     return _answer(lambda: Client(admin).get("v1", "audit", query={"limit": str(limit)}), _show_audit, as_json=as_json)
 

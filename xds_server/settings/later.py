@@ -14,9 +14,6 @@ LATER = frozenset(
     {
         "xds.advertise",
         "xds.auth.token_review",
-        "admin.tls",
-        "admin.tokens",
-        "admin.hosts",
         "observers",
         "rollout",
         "preflight",

@@ -6,12 +6,9 @@ import io
 from typing import Any
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
 
 from tests.unit.admin.client import Client, problem_of
 from tests.unit.admin.world import NOW_TEXT, World
-from xds_server.admin.problems import RefusedError
-from xds_server.admin.writes import actor_of
 from xds_server.ir.events import EventKind
 from xds_server.wire.types import CLUSTER, ROUTE, SECRET
 
@@ -108,14 +105,6 @@ async def test_releasing_what_is_not_held_is_a_conflict(client: Client) -> None:
 
 
 async def test_a_body_that_is_too_large(client: Client) -> None:
-    body = io.BytesIO(b" " * 2_000_000)
+    body = io.BytesIO(b" " * 17_000_000)
     async with client.http.post(PATH, data=body, headers={"Content-Type": "application/json"}) as response:
         await problem_of(response, 413)
-
-
-@pytest.mark.parametrize("remote", ["10.0.0.1", "", None, "::ffff:10.0.0.1"])
-async def test_other_machines_may_not(remote: str | None) -> None:
-    request = make_mocked_request("POST", PATH).clone(remote=remote or "nobody")
-    with pytest.raises(RefusedError) as error:
-        actor_of(request)
-    assert error.value.status == 403

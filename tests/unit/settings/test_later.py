@@ -11,7 +11,7 @@ NOW = """
 xds: {address: "a:1", max_streams: 1, max_request_bytes: 1, max_names: 1, coalesce: {quiet: 1, max: 1},
   order_timeout: 1, removal_timeout: 1, max_request_rate: 1, tls: {cert: a, key: a, client_ca: a},
   auth: {clients: [{spiffe: "spiffe://a/b", groups: [a]}]}}
-admin: {address: "a:2"}
+admin: {address: "a:2", tokens: {reader: r, operator: o}, tls: {cert: a, key: a}, hosts: [a]}
 sources: [{kind: files, path: a, watch: false}]
 state_dir: a
 files: {settle: 1}
@@ -29,7 +29,7 @@ def test_nothing_is_said_about_what_has_effect(load_text: Load) -> None:
 def test_every_later_key_of_the_whole_schema_is_named(load_text: Load) -> None:
     named = without_effect(load_text(WHOLE))
     assert set(named) == LATER | {"sources[1] (kind kubernetes)", "sources[2] (kind push)"}
-    assert named.index("xds.advertise") < named.index("admin.tls") < named.index("kubernetes")
+    assert named.index("xds.advertise") < named.index("observers") < named.index("kubernetes")
 
 
 def test_a_default_that_was_written_is_named_too(load_text: Load) -> None:
