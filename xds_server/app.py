@@ -145,6 +145,7 @@ def build(settings: Settings) -> App:
         StreamContext(groups, tracker, metrics, waits, limits, grouping=grouping_of(settings.groups)),
         Authenticator(settings.xds.auth, credentials),
         watch_tls(credentials, "xds.tls", settings.xds.tls),
+        audit,
     )
     admin = AdminServer(
         deps,

@@ -249,7 +249,18 @@ async def test_k102_what_was_refused_is_told_and_no_token_anywhere(place: Place,
     log = place.server.plane.child.tail(100_000)
     assert "xds_denied" in log
     assert "b-7" in log
-    paths = ["/metrics", "/v1/groups", "/v1/nodes", "/v1/sources", "/openapi.json", "/v1/groups/a/versions"]
+    entries = (await place.server.get("/v1/audit"))["entries"]
+    (entry,) = [each for each in entries if "b-7" in each["reason"]]
+    assert (entry["action"], entry["target"]) == ("denied", "b")
+    paths = [
+        "/metrics",
+        "/v1/audit",
+        "/v1/groups",
+        "/v1/nodes",
+        "/v1/sources",
+        "/openapi.json",
+        "/v1/groups/a/versions",
+    ]
     shown = [log, *[(await place.server.request(path))[1] for path in paths]]
     assert not [text for text in shown for token in TOKENS.values() if token in text]
     assert await place.server.metric("tidegate_requests_rejected_total", reason="denied") >= 1

@@ -20,6 +20,7 @@ class Action(StrEnum):
     PUSH = "push"
     SWITCH = "switch"
     SETTING = "setting"
+    DENIED = "denied"
     STATE_DAMAGED = "state_damaged"
 
 

@@ -9,9 +9,19 @@ from xds_server.stream.auth import Identity
 from xds_server.wire.grouping import Grouping, Rule
 from xds_server.wire.node import NodeInfo, parse_node
 
+_SHOWN = 200
+
 
 class DeniedError(Exception):
     """The caller is known, and may not be given this group."""
+
+    def __init__(self, node: NodeInfo, caller: Identity) -> None:
+        allowed = ", ".join(caller.groups or ()) or "none"
+        group = node.group if len(node.group) <= _SHOWN else f"{node.group[:_SHOWN]}…"
+        who = f"node {node.id!r} is of group {group!r}"
+        super().__init__(f"{who}; {caller.name} may be given: {allowed} (xds.auth.clients)")
+        self.group = node.group
+        self.identity = caller.name
 
 
 def admit(raw: bytes, grouping: Grouping, caller: Identity) -> NodeInfo:
@@ -23,9 +33,7 @@ def admit(raw: bytes, grouping: Grouping, caller: Identity) -> NodeInfo:
     """
     node = parse_node(raw, grouping)
     if not caller.may_have(node.group):
-        allowed = ", ".join(caller.groups or ()) or "none"
-        msg = f"node {node.id!r} is of group {node.group!r}; {caller.name} may be given: {allowed} (xds.auth.clients)"
-        raise DeniedError(msg)
+        raise DeniedError(node, caller)
     return node
 
 

@@ -8,33 +8,25 @@ from typing import Any, TypeAlias
 
 import grpc
 import grpc.aio
-import structlog
-from cachetools import TTLCache
 
 from xds_server.credentials.tokens import bearer
 from xds_server.stream.auth import CALLER, Authenticator, Proof
-from xds_server.stream.context import Meter
+from xds_server.stream.turned_away import TurnedAway
 
 Context = grpc.aio.ServicerContext[Any, Any]
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"  # generic to the stubs only
 Details = grpc.HandlerCallDetails
 
-_log = structlog.get_logger()
-
-_TOLD_AGAIN = 60.0
-"""Seconds until the same host is logged again."""
-
 
 class Doorkeeper(grpc.aio.ServerInterceptor):
     """Finds out who calls, for streams and single calls of every service but the open ones, or ends the call."""
 
-    def __init__(self, auth: Authenticator, meter: Meter, open_services: tuple[str, ...]) -> None:
+    def __init__(self, auth: Authenticator, turned_away: TurnedAway, open_services: tuple[str, ...]) -> None:
         """Let everybody reach `open_services`, given by their full names."""
         self._auth = auth
-        self._meter = meter
+        self._turned_away = turned_away
         self._open = open_services
         self._guarded: dict[str, Handler] = {}
-        self._told: TTLCache[str, None] = TTLCache(1000, _TOLD_AGAIN)
 
     async def intercept_service(
         self, continuation: Callable[[Details], Awaitable[Handler | None]], handler_call_details: Details
@@ -54,11 +46,7 @@ class Doorkeeper(grpc.aio.ServerInterceptor):
         if identity is not None:
             CALLER.set(identity)
             return
-        self._meter.rejected("unauthenticated")
-        host = str(context.peer()).rpartition(":")[0]
-        if host not in self._told:
-            self._told[host] = None
-            _log.warning("xds_unauthenticated", peer=context.peer())
+        self._turned_away.unknown(str(context.peer()))
         await context.abort(grpc.StatusCode.UNAUTHENTICATED, self._auth.demand)
 
 

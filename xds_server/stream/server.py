@@ -11,10 +11,12 @@ from grpc_reflection.v1alpha import reflection
 
 from xds_server.credentials.tls import ServerTls
 from xds_server.credentials.watched import Credentials, Watched
+from xds_server.status.audit import Audit
 from xds_server.stream.auth import Authenticator
 from xds_server.stream.context import Limits, StreamContext
 from xds_server.stream.doorkeeper import Doorkeeper
 from xds_server.stream.services import DiscoveryServices
+from xds_server.stream.turned_away import TurnedAway
 from xds_server.wire.services import SERVICES, load_descriptors
 
 _STORM = 100_000
@@ -100,11 +102,19 @@ class XdsServer:
     """The gRPC server of the control plane."""
 
     def __init__(
-        self, shared: StreamContext, auth: Authenticator | None = None, tls: Watched[ServerTls] | None = None
+        self,
+        shared: StreamContext,
+        auth: Authenticator | None = None,
+        tls: Watched[ServerTls] | None = None,
+        audit: Audit | None = None,
     ) -> None:
-        """Serve what is `shared` to those whom `auth` knows (None: to everybody), in plain text without `tls`."""
-        self._services = DiscoveryServices(shared)
-        doorkeeper = Doorkeeper(auth or Authenticator(None, Credentials()), shared.meter, (health.SERVICE_NAME,))
+        """Serve what is `shared` to those whom `auth` knows (None: to everybody), in plain text without `tls`.
+
+        `audit` is told whom it turns away from a group.
+        """
+        turned_away = TurnedAway(shared.meter, audit)
+        self._services = DiscoveryServices(shared, turned_away)
+        doorkeeper = Doorkeeper(auth or Authenticator(None, Credentials()), turned_away, (health.SERVICE_NAME,))
         self._server = grpc.aio.server(options=_options(shared.limits), interceptors=(doorkeeper,))
         self._tls = tls
         self._health = health.aio.HealthServicer()

@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 
 import grpc
 import grpc.aio
-import structlog
 
 from xds_server.stream.admission import DeniedError
 from xds_server.stream.auth import CALLER
@@ -17,10 +16,9 @@ from xds_server.stream.connection import Connection, LimitError
 from xds_server.stream.context import StreamContext
 from xds_server.stream.fetch import NotSyncedError, fetch
 from xds_server.stream.session import Variant
+from xds_server.stream.turned_away import TurnedAway
 from xds_server.wire.request import RequestError
 from xds_server.wire.services import SERVICES, Service
-
-_log = structlog.get_logger()
 
 Context = grpc.aio.ServicerContext[Any, Any]
 StreamHandler = Callable[[AsyncIterator[bytes], Context], Awaitable[None]]
@@ -71,8 +69,9 @@ class SilentError(Exception):
 class DiscoveryServices:
     """All discovery services over one stream context. `stop` ends every stream, so that clients reconnect elsewhere."""
 
-    def __init__(self, shared: StreamContext) -> None:
+    def __init__(self, shared: StreamContext, turned_away: TurnedAway) -> None:
         self._shared = shared
+        self._turned_away = turned_away
         self._ends: set[_End] = set()
         self._none_left = asyncio.Event()
         self._stopping = False
@@ -168,8 +167,7 @@ class DiscoveryServices:
                 raise reason
 
     async def _deny(self, error: DeniedError, context: Context) -> NoReturn:
-        self._shared.meter.rejected("denied")
-        _log.warning("xds_denied", peer=context.peer(), identity=CALLER.get().name, error=str(error))
+        self._turned_away.denied(str(context.peer()), error)
         await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(error))
 
     def _fetch(self, type_url: str) -> Any:

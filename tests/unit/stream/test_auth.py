@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from xds_server.credentials.watched import Credentials
 from xds_server.settings.xds import Auth, Client
+from xds_server.status.audit import Audit
+from xds_server.status.events import EventBus
 from xds_server.stream.admission import DeniedError, admit
 from xds_server.stream.auth import Authenticator, Identity, Proof
+from xds_server.stream.turned_away import TurnedAway
+from xds_server.telemetry import names
+from xds_server.telemetry.metrics import Metrics
 from xds_server.wire.grouping import Grouping, Rule
+from xds_server.wire.node import NodeInfo
 
 SPIFFE = "spiffe://example.org/a"
 
@@ -78,3 +86,22 @@ def test_a_node_is_admitted_by_the_group_that_the_rules_give_it() -> None:
 
 def test_a_proof_does_not_show_its_token() -> None:
     assert "right" not in repr(Proof(token="right"))
+
+
+def test_who_is_turned_away_again_and_again_is_counted_each_time_and_told_once() -> None:
+    metrics = Metrics()
+    audit = Audit(EventBus(time.time), time.time)
+    told = TurnedAway(metrics, audit)
+    error = DeniedError(NodeInfo("b-1", "b", "b" * 10_000, ""), Identity("token t", ("a",)))
+    with capture_logs() as logs:
+        for port in range(5):
+            told.denied(f"ipv4:127.0.0.1:{port}", error)
+            told.unknown(f"ipv4:127.0.0.1:{port}")
+        told.unknown("ipv4:127.0.0.2:1")
+    assert [line["event"] for line in logs] == ["xds_denied", "xds_unauthenticated", "xds_unauthenticated"]
+    (entry,) = audit.page(None, 10)[0]
+    assert (entry.action, entry.actor, entry.target) == ("denied", "token t", "b" * 200)
+    assert "may be given: a" in entry.reason
+    assert len(entry.reason) < 400
+    counted = dict(metrics._counters[names.REQUESTS_REJECTED].read())
+    assert counted == {("denied",): 5, ("unauthenticated",): 6}
