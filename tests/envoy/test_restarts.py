@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -58,19 +59,10 @@ async def test_kill_and_restart_under_load(fleet: Fleet, backends: list[Backend]
         await FilePublisher(plane, nodes=2).publish(site("moved", backends[1]))
     assert load.failed == 0, load.failures()
     assert after[1] == held[1]
-    # State of the world: at an equal version clusters and listeners are not sent again.
-    assert {key: at for key, at in after[0].items() if not key.startswith("rds")} == {
-        key: at for key, at in held[0].items() if not key.startswith("rds")
-    }
+    assert _whole_state(after[0]) == _whole_state(held[0])
 
 
-@pytest.mark.parametrize(
-    "mode",
-    [
-        pytest.param(Mode.SOTW, marks=pytest.mark.xfail(reason="needs state_dir, which comes later", strict=False)),
-        Mode.DELTA,
-    ],
-)
+@pytest.mark.parametrize("mode", list(Mode))
 async def test_a_move_while_tidegate_is_down(fleet: Fleet, backends: list[Backend], tmp_path: Path, mode: Mode) -> None:
     plane = fleet.tidegate({"state_dir": str(tmp_path / "state")})
     await plane.start()
@@ -87,6 +79,36 @@ async def test_a_move_while_tidegate_is_down(fleet: Fleet, backends: list[Backen
                 await until(partial(answers, url, 200, backend.name), within=15 * SLACK, what=f"{node} moved")
             await plane.programmed(nodes=1, within=15 * SLACK)
     assert load.failed == 0, load.failures()
+
+
+async def test_restarts_with_the_files_away(fleet: Fleet, backends: list[Backend], tmp_path: Path) -> None:
+    """K20: what was served last is served again, so nothing is taken away, sent again, or refused."""
+    plane = fleet.tidegate({"state_dir": str(tmp_path / "state")})
+    await plane.start()
+    envoys = await fleet.both(plane.xds)
+    await FilePublisher(plane, nodes=2).publish(site("start", backends[0]))
+    urls = await fleet.urls(LISTENER)
+    held = [await last_updated(envoy) for envoy in envoys]
+    away = plane.files.with_name("away")
+    async with Load(urls, rate=220) as load:
+        for _ in range(2):
+            await _kill(plane, envoys)
+            plane.files.rename(away)
+            await plane.start()
+            await plane.programmed(nodes=2, within=15 * SLACK)
+            await asyncio.sleep(1)
+            away.rename(plane.files)
+            await asyncio.sleep(1.5)
+        after = [await last_updated(envoy) for envoy in envoys]
+        await FilePublisher(plane, nodes=2).publish(site("moved", backends[1]))
+    assert load.failed == 0, load.failures()
+    assert after[1] == held[1]
+    assert _whole_state(after[0]) == _whole_state(held[0])
+
+
+def _whole_state(updated: Mapping[str, object]) -> dict[str, object]:
+    """State of the world: at an equal version clusters and listeners are not sent again."""
+    return {key: at for key, at in updated.items() if not key.startswith("rds")}
 
 
 async def test_sigterm(fleet: Fleet, backends: list[Backend]) -> None:

@@ -27,7 +27,7 @@ from tests.feature.restarts import (
 from xds_server.demo.control_plane import ControlPlane
 from xds_server.demo.polling import until
 from xds_server.demo.processes import ProcessEndedError
-from xds_server.demo.world import cluster, listener, secret_reference, transport_socket
+from xds_server.demo.world import cluster, listener, routes, secret_reference, transport_socket
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -131,7 +131,7 @@ async def test_sources_that_are_empty_or_broken_after_a_start_take_nothing_away(
         if state == "broken":
             (world.folder / "two.yaml").write_text("\t")
         await server.plane.start()
-        reason = "NothingDeclared" if state == "empty" else "InvalidYaml"
+        reason = "NothingDeclared" if state == "empty" else "InvalidSyntax"
         await until(lambda: tells(server, reason), within=10 * SLACK, what="the files are read, and that is told")
         assert (await server.group(world))["version"] == version
         world.write("two", *service("z"))
@@ -185,12 +185,11 @@ async def test_planted_secrets_are_nowhere_in_the_state_and_come_back_with_their
         )
         world.write(
             "world",
-            {"@type": SECRET, "name": "cert", "tls_certificate": certificate(KEY)},
+            {"@type": SECRET, "name": "edge-secret", "tls_certificate": certificate(KEY)},
             cluster("with-key", type="STATIC", eds_cluster_config=None, transport_socket=inline),
             cluster("with-password", type="STATIC", eds_cluster_config=None, metadata=PASSWORD),
-            listener("edge", "routes", tls=secret_reference("cert")),
-            *edge("plain", "with-key")[1:],
-            {"@type": ROUTES, "name": "routes"},
+            listener("edge", "edge-routes", tls=secret_reference("edge-secret")),
+            routes("edge-routes", []),
         )
         await server.served(world)
         group = await server.group(world)
@@ -202,14 +201,13 @@ async def test_planted_secrets_are_nowhere_in_the_state_and_come_back_with_their
         streams = [await Clients(server.xds, stack).stream(variant, world, answer=follow) for variant in BOTH]
         for stream in streams:
             start(stream)
-            stream.ask("sds", "cert")
             await stream.until(lambda stream=stream: stream.names_of("lds"))  # type: ignore[misc]
         await asyncio.sleep(0.4)
         assert [stream.names_of("sds") for stream in streams] == [set(), set()]
         assert [stream.names_of("cds") for stream in streams] == [set(), set()]
         bring_back(server, away)
         for stream in streams:
-            await stream.until(lambda stream=stream: stream.names_of("sds") == {"cert"})  # type: ignore[misc]
+            await stream.until(lambda stream=stream: stream.names_of("sds") == {"edge-secret"})  # type: ignore[misc]
             await stream.until(
                 lambda stream=stream: stream.names_of("cds") == {"with-key", "with-password"}  # type: ignore[misc]
             )
@@ -307,7 +305,6 @@ async def test_a_key_that_is_not_there_is_told_at_the_start(tmp_path: Path, hist
 
 
 SECRET = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
-ROUTES = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
 PASSWORD = {"filter_metadata": {"app": {"password": "planted-marker-2"}}}
 
 
