@@ -46,7 +46,7 @@ def observe_fleet(
 
 
 def observe_store(metrics: Metrics, store: Store) -> None:
-    """Have the gauges about the state directory read from its store."""
+    """Have the gauges about the state directory read from its store, in whose thread groups are added."""
     metrics.observe(names.STATE_UP, lambda: [((), float(not store.is_failing))])
     metrics.observe(names.STATE_FILES_DAMAGED, lambda: [((), float(len(store.faults)))])
-    metrics.observe(names.STATE_STORED_SEQ, lambda: [((group,), seq) for group, seq in store.flushed_seq.items()])
+    metrics.observe(names.STATE_STORED_SEQ, lambda: [((group,), seq) for group, seq in dict(store.flushed_seq).items()])

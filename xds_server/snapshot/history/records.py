@@ -14,7 +14,7 @@ from xds_server.wire.gen import history_pb2 as pb
 from xds_server.wire.history import parse_snapshot
 from xds_server.wire.resource import Held, Resource
 
-_RESOURCES_PER_RECORD = 500
+_RESOURCES_PER_RECORD = 100
 """A large snapshot is many records, so that nobody has to hold, or to encode, all of it at once."""
 
 

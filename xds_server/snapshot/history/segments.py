@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,10 @@ SUFFIX = ".snapshots"
 _DRAFT = ".draft"
 _SMALL = 64 * 1024
 """Differences of so many bytes never make a new segment: small bases would be written all the time."""
+
+
+_REST = 0.0002
+"""Seconds between records for which the thread lets go of the interpreter, so that the event loop goes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,7 @@ class GroupFiles:
             file.write(MAGIC)
             for record in encode(snapshot, None, self._vault):
                 size += file.write(frame(record))
+                time.sleep(_REST)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
