@@ -68,8 +68,8 @@ class Shell:
             stderr=asyncio.subprocess.STDOUT,
         )
         output, _ = await process.communicate()
-        # A server that was started a moment ago may not listen yet; anything else fails at once.
-        if process.returncode and b"onnect" in output:
+        # A server that was started a moment ago may not listen yet, or not have read its files; anything else fails at once.
+        if process.returncode and (b"onnect" in output or b"no group" in output):
             return None
         assert process.returncode == 0, f"{command}\n{output.decode()}"
         return output.decode() or " "
