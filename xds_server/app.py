@@ -99,7 +99,8 @@ def build(settings: Settings) -> App:
     state = State(settings, holds_secrets, time.time)
     metrics = Metrics(version("tidegate"))
     history = settings.history
-    groups = Groups(time.time, history.count, asyncio.get_running_loop().call_soon, history.age)
+    later = asyncio.get_running_loop().call_soon
+    groups = Groups(time.time, history.count, later, history.age, prune=prune_routes)
     bus = EventBus(time.time, state.journal.last_id if state.journal else 0)
     audit = Audit(bus, time.time, state.journal)
     tracker = Tracker(groups, bus, time.time)

@@ -59,7 +59,7 @@ class Inside:
     """A server in this process. `publish` takes a file's documents and serves what comes of it at once."""
 
     def __init__(self, limits: Limits, waits: Waits, tls: Watched[ServerTls] | None) -> None:
-        self.groups = Groups(time.time, later=asyncio.get_running_loop().call_soon)
+        self.groups = Groups(time.time, later=asyncio.get_running_loop().call_soon, prune=prune_routes)
         self.bus = EventBus(time.time)
         self.tracker = Tracker(self.groups, self.bus, time.time)
         self.counts = Counts()

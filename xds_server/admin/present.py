@@ -10,6 +10,7 @@ from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.feed import SourceReport
 from xds_server.snapshot.groups import Group, Tally
+from xds_server.snapshot.judgements import Judgement
 from xds_server.snapshot.snapshot import Hold, LeftOut, Snapshot
 from xds_server.status.audit_entry import Entry
 from xds_server.status.node import NodeReport, TypeReport
@@ -42,6 +43,8 @@ def group(found: Group, nodes: NodeCounts) -> shapes.Group:
     """A group with its current snapshot."""
     current = found.current or Snapshot(found.name, 0, 0.0)
     published = found.current is not None
+    standing = found.views.standing()
+    programmed = nodes.programmed and not standing
     return shapes.Group(
         name=found.name,
         version=current.version if published else "",
@@ -51,9 +54,37 @@ def group(found: Group, nodes: NodeCounts) -> shapes.Group:
         counts=counts(current),
         types={key_of(url): shapes.TypeVersion(current.typeset(url).version) for url in _urls(current)},
         nodes=shapes.NodeCounts(nodes.connected, nodes.acked, nodes.nacked),
-        programmed=nodes.programmed,
+        programmed=programmed,
+        reason=None if programmed else _reason(nodes, standing),
         held=hold(current.held) if current.held else None,
         left_out=[left_out(each) for each in current.left_out],
+        withheld=[_withheld(each) for each in standing],
+    )
+
+
+def _reason(nodes: NodeCounts, standing: Sequence[Judgement]) -> str:
+    """Why a version is not programmed, in a sentence."""
+    if standing:
+        resource, more = standing[0].resource, f" (and {len(standing) - 1} more)" if len(standing) > 1 else ""
+        by = ", ".join(standing[0].nodes)
+        return f"{key_of(resource.type_url)} {resource.name!r}{more} was refused by {by}, and no node has accepted it"
+    if not nodes.connected:
+        return "no node is connected"
+    if nodes.nacked:
+        return f"{nodes.nacked} of {nodes.connected} nodes refuse a part of it"
+    return f"{nodes.connected - nodes.acked} of {nodes.connected} nodes have not accepted all of it yet"
+
+
+def _withheld(judgement: Judgement) -> shapes.Withheld:
+    resource, stand_in = judgement.resource, judgement.stand_in
+    return shapes.Withheld(
+        key_of(resource.type_url),
+        resource.name,
+        resource.version,
+        stand_in.version if stand_in is not None else None,
+        judgement.message,
+        list(judgement.nodes),
+        origins(resource.origins),
     )
 
 

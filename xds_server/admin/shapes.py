@@ -72,6 +72,22 @@ class LeftOut(Struct):
     origin: list[Origin]
 
 
+class Withheld(Struct):
+    """A content that some node refused and none accepted: nodes that come new are not given it.
+
+    `message` is what the first one said, `nodes` are ten of them at most; `stand_in` is the version that new nodes get
+    instead, null where none was ever accepted, so that it is left out.
+    """
+
+    type: TypeKey
+    name: str
+    version: str
+    stand_in: str | None
+    message: str
+    nodes: list[str]
+    origin: list[Origin]
+
+
 class Held(Struct):
     """A version that the group is held at."""
 
@@ -93,8 +109,10 @@ class Group(Struct):
     types: dict[str, TypeVersion]
     nodes: NodeCounts
     programmed: Annotated[bool, Meta(description="Every connected node has accepted the version; false with none")]
+    reason: Annotated[str | None, Meta(description="Why it is not programmed; null when it is")]
     held: Held | None
     left_out: list[LeftOut]
+    withheld: list[Withheld]
 
 
 class Groups(Struct):

@@ -63,10 +63,11 @@ def _show_refusal(key: str, refusal: Json) -> None:
     for line in clean(refusal["error"]["message"]).splitlines():
         print(f"  {line}")
     for origin in refusal["culprit"]:
-        print(clean(f"  declared in {_origin(origin)}"))
+        print(clean(f"  declared in {place(origin)}"))
 
 
-def _origin(origin: Json) -> str:
+def place(origin: Json) -> str:
+    """Where something is declared, as a compiler says it, and what it is."""
     where = f"{origin['path']}:{origin['line']}" if origin["path"] and origin["line"] else origin["path"]
     what = "/".join(part for part in (origin["kind"], origin["namespace"], origin["name"]) if part)
     return f"{where} ({what})" if where and what else where or what or origin["source"]

@@ -91,6 +91,20 @@ def _show_groups(answer: Json) -> None:
         print("\nLeft out:")
     for group, each in left_out:
         print(clean(f"  {group}: {each['type']} {each['name']}: {each['reason']}: {each['message']}"))
+    withheld = [(group["name"], each) for group in answer["groups"] for each in group["withheld"]]
+    if withheld:
+        print("\nRefused, accepted by none, and not given to new nodes:")
+    for group, each in withheld:
+        _show_withheld(group, each)
+
+
+def _show_withheld(group: str, each: Json) -> None:
+    instead = f"they get {short(each['stand_in'])}" if each["stand_in"] else "it is left out"
+    print(clean(f"  {group}: {each['type']} {each['name']} {short(each['version'])}: {instead}"))
+    for line in each["message"].splitlines():
+        print(clean(f"    {', '.join(each['nodes'])}: {line}"))
+    for origin in each["origin"]:
+        print(clean(f"    declared in {node_views.place(origin)}"))
 
 
 def _show_group(group: Json) -> None:

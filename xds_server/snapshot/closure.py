@@ -85,7 +85,7 @@ class Closure:
         now: set[Key] = set()
         for resource in (self._declared.get(key), self._served.get(key)):
             if resource is not None:
-                now.update(_targets(resource))
+                now.update(targets(resource))
         before = self._links.get(key, frozenset())
         for target in before - now:
             users = self._users[target]
@@ -154,7 +154,7 @@ class Closure:
                 self._push(user)
 
     def _missing(self, resource: Resource) -> list[Key]:
-        return [target for target in _targets(resource) if target not in self._served]
+        return [target for target in targets(resource) if target not in self._served]
 
     def _restore_needs(self, resource: Resource, user: Key) -> bool:
         """Bring back what a last good content needs; False when that is not known any more."""
@@ -197,7 +197,8 @@ def _name(key: Key) -> str:
     return f"{_WHAT.get(key[0], key[0].rpartition('.')[2].lower())} {key[1]!r}"
 
 
-def _targets(resource: Resource) -> Iterable[Key]:
+def targets(resource: Resource) -> Iterable[Key]:
+    """What a resource refers to, what is used before what uses it."""
     refs = resource.refs
     if not refs:
         return

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set as AbstractSet
 
+from xds_server.snapshot.closure import Prune
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
+from xds_server.snapshot.views import Views
+from xds_server.wire.resource import Resource
 
 Listener = Callable[[Snapshot], None]
 Later = Callable[[Callable[[], None]], object]
@@ -16,6 +19,11 @@ Later = Callable[[Callable[[], None]], object]
 
 _TURN = 0.01
 """Seconds for which listeners are told before others get their turn."""
+
+
+def leave_out(_route: Resource, _missing: AbstractSet[str]) -> tuple[Resource | None, list[str]]:
+    """A `Prune` that leaves all of a route configuration out."""
+    return None, []
 
 
 class Tally:
@@ -29,10 +37,11 @@ class Tally:
 
 
 class Group:
-    """One group: its snapshots, newest last, and their tallies."""
+    """One group: its snapshots, newest last, and their tallies; `views` tell what of the newest each stream is offered."""
 
-    def __init__(self, name: str, keep: int, later: Later, age: float = math.inf) -> None:
+    def __init__(self, name: str, keep: int, later: Later, age: float, prune: Prune) -> None:
         self.name = name
+        self.views = Views(lambda: self.current, prune)
         self._age = age
         self._history: deque[tuple[Snapshot, Tally]] = deque(maxlen=keep)
         self._listeners: dict[object, Listener] = {}
@@ -72,7 +81,7 @@ class Group:
             found = snapshot.types.get(type_url)
             if found is not None and found.version == version:
                 return found
-        return None
+        return self.views.typeset(type_url, version)
 
     def restore(self, snapshots: Iterable[Snapshot]) -> None:
         """Begin with these snapshots, oldest first, that an earlier process served; the last one is served again."""
@@ -101,20 +110,30 @@ class Group:
     def _tell(self) -> None:
         end = time.perf_counter() + _TURN
         while self._untold and time.perf_counter() < end:
-            listener = self._listeners.get(self._untold.popleft())
-            if listener is not None and self.current is not None:
-                listener(self.current)
+            key = self._untold.popleft()
+            listener, offered = self._listeners.get(key), self.views.of(key)
+            if listener is not None and offered is not None:
+                listener(offered)
         self._telling = bool(self._untold)
         if self._telling:
             self._later(self._tell)
 
     def watch(self, key: object, listener: Listener) -> None:
-        """Have `listener` called with each new snapshot until `unwatch(key)`."""
+        """Have `listener` called with each new snapshot until `unwatch(key)`, as far as it is offered to it."""
         self._listeners[key] = listener
+        self.views.begin(key)
 
     def unwatch(self, key: object) -> None:
         """Stop calling the listener of that key."""
         self._listeners.pop(key, None)
+        self.tell_again(self.views.end(key))
+
+    def tell_again(self, keys: Iterable[object]) -> None:
+        """Call the listeners of these keys a little later: they are offered more of the current snapshot."""
+        self._untold.extend(keys)
+        if self._untold and not self._telling:
+            self._telling = True
+            self._later(self._tell)
 
 
 class Groups:
@@ -126,11 +145,15 @@ class Groups:
         keep: int = 100,
         later: Later = lambda call: call(),
         age: float = math.inf,
+        *,
+        prune: Prune = leave_out,
     ) -> None:
         """Keep that many snapshots of each group, for `age` seconds; `clock` (POSIX seconds) dates the empty ones.
 
-        With `later` a publish does not hold up everything else while it tells thousands of streams.
+        With `later` a publish does not hold up everything else while it tells thousands of streams. `prune` makes what
+        can be served of a route configuration without some clusters.
         """
+        self._prune = prune
         self._clock = clock
         self._later = later
         self._keep = keep
@@ -163,7 +186,7 @@ class Groups:
         """The group of that name, made if it is not there."""
         group = self._groups.get(name)
         if group is None:
-            group = self._groups[name] = Group(name, self._keep, self._later, self._age)
+            group = self._groups[name] = Group(name, self._keep, self._later, self._age, self._prune)
             if self._synced:
                 group.publish(Snapshot(name, 0, self._clock()))
         return group

@@ -55,7 +55,8 @@ class Snapshot:
     """An immutable, self-consistent set of resources of one group.
 
     `seq` rises by one with each publish of the group; `created` is POSIX seconds. Types without resources may
-    be missing from `types`. `held` tells of the rollback that it was published under.
+    be missing from `types`. `held` tells of the rollback that it was published under, `whole` is the snapshot that this
+    one is a variant of, for streams that lack some of it.
     """
 
     group: str
@@ -65,6 +66,7 @@ class Snapshot:
     left_out: tuple[LeftOut, ...] = ()
     origin: Change = Change()
     held: Hold | None = None
+    whole: Snapshot | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def version(self) -> str:

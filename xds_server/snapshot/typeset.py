@@ -133,8 +133,10 @@ class Typeset:
     def evolve(self, changes: Mapping[str, Resource | None]) -> Typeset:
         """The typeset after these changes (None removes); itself when nothing is other than before.
 
-        Meant for the newest of a line: a second successor of the same typeset starts a line of its own.
+        Meant for the newest of a line: a second successor of the same typeset starts a line of its own. Content that
+        is declared elsewhere now, and is the same, stays, and tells where it is declared.
         """
+        self._relocate(changes)
         real = self._real(changes)
         if not real:
             return self
@@ -201,6 +203,12 @@ class Typeset:
         self._variants.clear()
         for variant in variants:
             variant.retire()
+
+    def _relocate(self, changes: Mapping[str, Resource | None]) -> None:
+        for name, new in changes.items():
+            old = self.resources.get(name)
+            if old is not None and new is not None and old.version == new.version:
+                old.origins = new.origins
 
     def _real(self, changes: Mapping[str, Resource | None]) -> dict[str, Resource | None]:
         return {name: new for name, new in changes.items() if _identity(new) != _identity(self.get(name))}

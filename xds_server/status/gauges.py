@@ -40,6 +40,7 @@ def observe_fleet(
     metrics.observe(names.STREAMS, lambda: [((protocol,), count) for protocol, count in tracker.streams().items()])
     metrics.observe(names.RESOURCES, resources)
     metrics.observe(names.LEFT_OUT, left_out)
+    metrics.observe(names.WITHHELD, lambda: [((group.name,), len(group.views.standing())) for group in groups])
     metrics.observe(names.SOURCE_UP, lambda: [((each.name,), float(each.up)) for each in sources()])
     metrics.observe(names.SOURCE_ERRORS, lambda: [((each.name,), len(each.problems)) for each in sources()])
     metrics.observe(names.SOURCE_LAST_SYNC, lambda: [((each.name,), each.last_sync) for each in sources()])

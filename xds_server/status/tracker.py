@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xds_server.ir.events import EventKind
+from xds_server.ir.origin import Origin
 from xds_server.snapshot.groups import Groups
+from xds_server.status.culprit import as_json
 from xds_server.status.events import EventBus
 from xds_server.status.node import LiveNode, NodeReport
 
@@ -15,6 +17,8 @@ DEPARTED_SHOWN = 60.0
 """Seconds for which a node that left is still shown, as not connected."""
 
 _DEPARTED_KEPT = 10_000
+
+_CULPRITS_TOLD = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +80,10 @@ class Tracker:
         """Note an ACK."""
         self._emit(EventKind.ACK, node, {"type": type_key, "version": version})
 
-    def nacked(self, node: LiveNode, type_key: str, version: str, message: str) -> None:
-        """Note a NACK."""
-        self._emit(EventKind.NACK, node, {"type": type_key, "version": version, "message": message})
+    def nacked(self, node: LiveNode, type_key: str, version: str, message: str, culprit: Sequence[Origin] = ()) -> None:
+        """Note a NACK; `culprit` tells where the contents under suspicion are declared, of many the first 20."""
+        told = [as_json(each) for each in culprit[:_CULPRITS_TOLD]]
+        self._emit(EventKind.NACK, node, {"type": type_key, "version": version, "message": message, "culprit": told})
 
     def completed(self, node: LiveNode) -> None:
         """Note that a node has accepted the current snapshot of its group as a whole."""

@@ -14,7 +14,8 @@ from xds_server.stream.auth import Identity
 from xds_server.stream.context import StreamContext
 from xds_server.stream.pace import Pace
 from xds_server.stream.report import report_types, standing_nack
-from xds_server.stream.session import Answer, Session, Variant
+from xds_server.stream.session import Session, Variant
+from xds_server.stream.witness import Witness
 from xds_server.wire.node import NodeInfo, node_id, parse_node
 from xds_server.wire.request import DeltaRequest, Request, RequestError, SotwRequest
 from xds_server.wire.response import Response
@@ -66,8 +67,7 @@ class Connection:
         self._writer: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._since = time.time()
-        self._completed = 0
-        self._refused = 0
+        self._witness: Witness | None = None
 
     @property
     def id(self) -> str:
@@ -214,10 +214,12 @@ class Connection:
         before = self._shared.departed.recall(self._caller.name, node)
         session = Session(self._variant, waits=self._shared.waits, before=before, lookup=group.typeset)
         self._session = session
+        self._witness = Witness(self._shared, group, self)
         group.watch(self, self._publish)
         self._shared.tracker.joined(self)
-        if group.current is not None:
-            session.publish(group.current, _now())
+        offered = group.views.of(self)
+        if offered is not None:
+            session.publish(offered, _now())
         return session
 
     def _publish(self, snapshot: Snapshot) -> None:
@@ -238,15 +240,8 @@ class Connection:
         session = self._session
         if session is None:
             return
-        if session.answers:
-            answers, session.answers = session.answers, []
-            for answer in answers:
-                self._tell(answer)
-        if self._completed != (seq := session.snapshot.seq if session.snapshot else 0) and session.in_sync():
-            self._completed = seq
-            self._shared.tracker.completed(self)
-        while session.overdue:
-            self._shared.meter.sequencer_timeout(key_of(session.overdue.pop()))
+        if self._witness is not None:
+            self._witness.hear(session)
         self._set_timer(session)
         if responses:
             self._outbox.extend(responses)
@@ -264,19 +259,6 @@ class Connection:
             self._fail(error)
         finally:
             self._writer = None
-
-    def _tell(self, answer: Answer) -> None:
-        key, tracker = key_of(answer.type_url), self._shared.tracker
-        if answer.error is None:
-            self._shared.meter.acked(key, answer.took)
-            tracker.acked(self, key, answer.version)
-            return
-        self._shared.meter.nacked(key, self.group)
-        tracker.nacked(self, key, answer.version, answer.error.message)
-        seq = self._session.snapshot.seq if self._session and self._session.snapshot else 0
-        if self._refused != seq:
-            self._refused = seq
-            tracker.refused(self)
 
     def _set_timer(self, session: Session) -> None:
         if self._timer is not None:

@@ -37,12 +37,13 @@ def fetch(shared: StreamContext, caller: Identity, type_url: str, raw: bytes) ->
     if not shared.groups.synced and (current is None or current.typeset(type_url).unknown):
         msg = "not every source is synced yet"
         raise NotSyncedError(msg)
-    if current is None:
+    offered = group.views.offer() if group is not None else None
+    if offered is None:
         return response.sotw(type_url, "", (), {}).message
     session = Session(Variant.SOTW, waits=shared.waits)
     now = time.monotonic()
-    session.publish(current, now)
+    session.publish(offered, now)
     due = session.receive(replace(request, type_url=type_url, version_info="", nonce="", error=None), now)
     if due:
         return due[0].message
-    return response.sotw(type_url, current.typeset(type_url).version, (), {}).message
+    return response.sotw(type_url, offered.typeset(type_url).version, (), {}).message

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from xds_server.ir.origin import Origin
 from xds_server.snapshot.snapshot import Snapshot
+from xds_server.status.culprit import origins_of
 from xds_server.status.node import Accepted, Refused, Sent, TypeReport
 from xds_server.stream.session import Session
 from xds_server.stream.state import Nack, TypeState
@@ -47,11 +47,6 @@ def _report(state: TypeState, snapshot: Snapshot | None, wall: Wall) -> TypeRepo
 
 
 def _refused(nack: Nack, state: TypeState, snapshot: Snapshot, wall: Wall) -> Refused:
-    source = snapshot.typeset(state.type_url)
-    culprits: dict[Origin, None] = {}
-    for name, _ in sorted(nack.refused, key=lambda content: content[0]):
-        resource = source.get(name)
-        culprits.update(dict.fromkeys(resource.origins if resource else ()))
-    mark = nack.mark
-    error = nack.error
-    return Refused(mark.version, mark.nonce, wall(mark.at), error.code, error.message, tuple(culprits))
+    mark, error = nack.mark, nack.error
+    culprit = origins_of(nack.suspects, snapshot.typeset(state.type_url))
+    return Refused(mark.version, mark.nonce, wall(mark.at), error.code, error.message, culprit)

@@ -20,6 +20,7 @@ from xds_server.stream.handover import NO_LEGACY, Legacy, forget_replaced, leave
 from xds_server.stream.sequencer import MOMENT, ORDER, Inheritance, Sequencer, Waits
 from xds_server.stream.state import TypeState
 from xds_server.wire.request import ErrorDetail, Request, SotwRequest
+from xds_server.wire.resource import Resource
 from xds_server.wire.response import Response
 from xds_server.wire.types import CLUSTER, ENDPOINT, key_of
 
@@ -34,13 +35,17 @@ class Variant(StrEnum):
 
 
 class Answer(NamedTuple):
-    """A client's answer to a response: accepted when `error` is None; `took` is the time it took in seconds."""
+    """A client's answer to a response: accepted when `error` is None; `took` is the time it took in seconds.
 
-    type_url: str
-    version: str
-    nonce: str
+    `sent` is what the response would make of what the client has, `has` what it has now, `suspects` what it refused.
+    """
+
+    response: Response
     error: ErrorDetail | None
     took: float
+    sent: Typeset
+    has: Typeset
+    suspects: tuple[Resource, ...] = ()
 
 
 class Session:
@@ -100,11 +105,20 @@ class Session:
         return [] if self.snapshot is None else self._advance(self.snapshot, now)
 
     def in_sync(self) -> bool:
-        """Whether the client has accepted all that the snapshot has for it."""
+        """Whether the client has accepted all that its group's snapshot has for it, nothing of which it lacks."""
         snapshot = self.snapshot
         return snapshot is not None and all(
-            not state.pending and state.acked.version == snapshot.typeset(url).version
+            not state.pending and state.acked.version == (snapshot.whole or snapshot).typeset(url).version
             for url, state in self.states.items()
+        )
+
+    def settled(self) -> frozenset[str]:
+        """The types of which the client has accepted all that it is offered."""
+        snapshot = self.snapshot
+        return frozenset(
+            url
+            for url, state in self.states.items()
+            if snapshot is not None and not state.pending and state.acked.version == snapshot.typeset(url).version
         )
 
     def legacy(self) -> Legacy:
@@ -161,15 +175,15 @@ class Session:
         pending = state.find_pending(request.nonce)
         if pending is None:
             return
-        response = pending.response
         note_replaced(self.states, state, pending, now)
         if request.error is None:
             state.ack(pending, now, whole=self.variant is Variant.SOTW)
         else:
             state.nack(pending, request.error, snapshot, now)
         error = request.error.short() if request.error else None
+        suspects = state.last_nacked.suspects if error and state.last_nacked else ()
         took = now - pending.sent_at
-        self.answers.append(Answer(state.type_url, response.version, response.nonce, error, took))
+        self.answers.append(Answer(pending.response, error, took, pending.after, state.acked, suspects))
 
     def _advance(self, snapshot: Snapshot, now: float) -> list[Response]:
         """Bring every type as far as it may go; what one type settles may free another, hence the loop."""

@@ -64,11 +64,12 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Nack:
-    """A refusal: which response, when, in which words, and the contents that may have caused it."""
+    """A refusal: which response, when, in which words, and the contents that may have caused it (`suspects` as such)."""
 
     mark: Mark
     error: ErrorDetail
     refused: Refusal
+    suspects: tuple[Resource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +224,9 @@ class TypeState:
         if refused:
             self.refusals = [*self.refusals, *refusals][-_REFUSALS_KEPT:]
         self.frozen = snapshot
-        self.last_nacked = Nack(Mark(response.version, response.nonce, now), error.short(), refused)
+        found = (pending.after.get(name) for name, version in sorted(refused, key=lambda each: each[0]) if version)
+        suspects = tuple(each for each in found if each is not None)
+        self.last_nacked = Nack(Mark(response.version, response.nonce, now), error.short(), refused, suspects)
 
     def _clear(self, accepted: AbstractSet[tuple[str, str | None]]) -> None:
         """Note that contents are accepted: they were not what made the client refuse them together with others."""

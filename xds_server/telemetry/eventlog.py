@@ -57,7 +57,7 @@ class EventLog:
             log.info("published", **data)
             self._write_left_out(str(data["group"]))
         elif event.kind is EventKind.NACK:
-            log.warning("refused", **data)
+            log.warning("refused", **{**data, "culprit": _places(data.get("culprit"))})
         elif event.kind is EventKind.SOURCE:
             log.info("source", source=data["source"], synced=data["synced"], errors=self._write_problems(data))
         else:
@@ -92,6 +92,15 @@ class EventLog:
         fresh = [line for key, line in found.items() if key not in told]
         more = [{"more": len(fresh) - MOST}] if len(fresh) > MOST else []
         return [*fresh[:MOST], *more]
+
+
+def _places(culprit: object) -> list[str]:
+    """Origins of an event as a compiler says them: `file:line`, else what they are."""
+    found = [each for each in culprit if isinstance(each, Mapping)] if isinstance(culprit, Sequence) else []
+    return [
+        f"{each['path']}:{each['line']}" if each["path"] else f"{each['kind']}/{each['namespace']}/{each['name']}"
+        for each in found
+    ]
 
 
 def _line(problem: Problem) -> dict[str, object]:

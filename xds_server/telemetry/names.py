@@ -50,6 +50,12 @@ SNAPSHOT_BUILD = Metric(
 SNAPSHOTS = Metric("tidegate_snapshots_total", Kind.COUNTER, ("group",), "Snapshots that were published.")
 RESOURCES = Metric("tidegate_resources", Kind.GAUGE, ("group", "type"), "Resources in the snapshot that is served.")
 LEFT_OUT = Metric("tidegate_resources_left_out", Kind.GAUGE, ("group",), "Declared resources that are not served.")
+WITHHELD = Metric(
+    "tidegate_resources_withheld",
+    Kind.GAUGE,
+    ("group",),
+    "Resources whose content some node refused and none accepted, so that new nodes are not given it.",
+)
 SOURCE_UP = Metric(
     "tidegate_source_up", Kind.GAUGE, ("source",), "1 when the source has handed over all it has and can be read."
 )
@@ -97,6 +103,7 @@ ALL = (
     SNAPSHOTS,
     RESOURCES,
     LEFT_OUT,
+    WITHHELD,
     SOURCE_UP,
     SOURCE_ERRORS,
     SOURCE_LAST_SYNC,

@@ -16,7 +16,8 @@ class Resource:
     `body` is the deterministic serialization of the message, `version` a hash of it (32 hex digits), so equal
     content has an equal version whenever and wherever it was made. `sotw_field` and `delta_field` are the
     bytes of one `resources` entry of a DiscoveryResponse and a DeltaDiscoveryResponse; they are made once, at
-    first use, and shared by all responses.
+    first use, and shared by all responses. `origins` tell where the content is declared now: no part of it, and the one
+    thing that changes (`Typeset.evolve`).
     """
 
     is_known = True

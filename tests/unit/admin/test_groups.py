@@ -29,6 +29,8 @@ def expected_group(world: World) -> object:
         },
         "nodes": {"connected": 3, "acked": 1, "nacked": 1},
         "programmed": False,
+        "reason": "1 of 3 nodes refuse a part of it",
+        "withheld": [],
         "held": None,
         "left_out": [
             {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from xds_server.ir.refs import Refs
-from xds_server.snapshot.closure import Closure, Key, _targets
+from xds_server.snapshot.closure import Closure, Key, targets
 from xds_server.wire.resource import Resource
 from xds_server.wire.types import CLUSTER, ENDPOINT, LISTENER, ROUTE, SECRET
 
@@ -62,7 +62,7 @@ class World:
             else:
                 self.served[key] = new
         for key, served in self.served.items():
-            for target in _targets(served):
+            for target in targets(served):
                 assert target in self.served, f"{key} refers to {target}, which is not served"
         return {f"{url.rpartition('.')[2]}:{name}" for url, name in self.served}
 
@@ -186,7 +186,7 @@ def test_any_history_leaves_a_closed_set_and_misses_nothing(history: list[list[t
         world.declare(*step)
     for key, wanted in declared.items():
         served = world.served.get(key)
-        if wanted is not None and all(target in world.served for target in _targets(wanted)):
+        if wanted is not None and all(target in world.served for target in targets(wanted)):
             assert served is wanted, f"{key} resolves but is not served as declared"
         if served is not wanted:
             assert key in world.closure.left_out, f"{key} is not served as declared, and nobody is told"

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from tests.unit.snapshot.test_closure import cluster, endpoints, listener, prune, resource, route
 from xds_server.ir.declared import NativeDocument
 from xds_server.snapshot.assemble import Assembler
-from xds_server.snapshot.closure import Closure, Key, _targets
+from xds_server.snapshot.closure import Closure, Key, targets
 from xds_server.snapshot.hold import pin
 from xds_server.snapshot.snapshot import Change, Hold, Snapshot
 from xds_server.snapshot.typeset import Typeset
@@ -53,7 +53,7 @@ def test_what_is_served_under_a_hold_resolves(
         assert types[url].version == held[url].version
     for typeset in types.values():
         for each in typeset:
-            for target_url, name in _targets(each):
+            for target_url, name in targets(each):
                 assert name in types[target_url], f"{each} refers to {name}"
     for url in (ENDPOINT, SECRET):
         for each in types[url]:

@@ -8,6 +8,7 @@ import weakref
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from xds_server.ir.origin import Origin
 from xds_server.snapshot import typeset as typesets
 from xds_server.snapshot.typeset import Typeset, empty
 from xds_server.wire.resource import Resource
@@ -123,3 +124,12 @@ def test_variants_are_kept_within_bounds() -> None:
     variants = [weakref.ref(typeset.overlay(made({"0": str(number)}))) for number in range(2, 3000)]
     alive = sum(each() is not None for each in variants)
     assert 500 < alive < 1000
+
+
+def test_content_that_is_declared_elsewhere_now_stays_and_tells_where() -> None:
+    before = Resource("a", CLUSTER, b"1", origins=(Origin("files", "a.yaml", 1, 3),))
+    typeset = empty(CLUSTER).evolve({"a": before})
+    moved = Resource("a", CLUSTER, b"1", origins=(Origin("files", "a.yaml", 1, 5),))
+    assert typeset.evolve({"a": moved}) is typeset
+    assert typeset.get("a") is before
+    assert before.origins == moved.origins

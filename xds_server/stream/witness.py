@@ -1,0 +1,62 @@
+"""The witness of one stream: tells the tracker, the meter and the group what the client has answered, and what that means."""
+
+from __future__ import annotations
+
+from xds_server.snapshot.groups import Group
+from xds_server.status.culprit import origins_of
+from xds_server.status.node import LiveNode
+from xds_server.stream.context import StreamContext
+from xds_server.stream.session import Answer, Session
+from xds_server.wire.types import key_of
+
+
+class Witness:
+    """Hears of a session each time that something has happened on it."""
+
+    def __init__(self, shared: StreamContext, group: Group, node: LiveNode) -> None:
+        self._shared = shared
+        self._group = group
+        self._node = node
+        self._completed = 0
+        self._refused = 0
+
+    def hear(self, session: Session) -> None:
+        """Take what the session has to tell, and pass it on."""
+        if session.answers:
+            answers, session.answers = session.answers, []
+            for answer in answers:
+                self._tell(answer, session)
+        snapshot = session.snapshot
+        if snapshot is not None and self._completed != snapshot.seq and session.in_sync():
+            self._completed = snapshot.seq
+            self._shared.tracker.completed(self._node)
+        if snapshot is not None and snapshot.whole is not None:
+            self._group.tell_again(self._group.views.settle(self._node, session.settled()))
+        while session.overdue:
+            self._shared.meter.sequencer_timeout(key_of(session.overdue.pop()))
+
+    def _tell(self, answer: Answer, session: Session) -> None:
+        response, views = answer.response, self._group.views
+        key = key_of(response.type_url)
+        if answer.error is None:
+            self._shared.meter.acked(key, answer.took)
+            self._shared.tracker.acked(self._node, key, response.version)
+            self._group.tell_again(views.accept(response.serial, response.changes, answer.sent))
+            return
+        self._shared.meter.nacked(key, self._node.group)
+        self._refuse(answer, key, session)
+        contents = (answer.has.get(name) for name in response.changes)
+        accepted = [each for each in contents if each is not None and each.version == response.changes[each.name]]
+        self._group.tell_again(views.accept_some(response.serial, accepted, answer.sent))
+
+    def _refuse(self, answer: Answer, key: str, session: Session) -> None:
+        response, message = answer.response, answer.error.message if answer.error else ""
+        self._group.views.refuse(self._node, self._node.id, answer.suspects, message, answer.has)
+        snapshot = session.snapshot
+        current = snapshot.typeset(response.type_url) if snapshot is not None else answer.sent
+        culprit = origins_of(answer.suspects, current)
+        self._shared.tracker.nacked(self._node, key, response.version, message, culprit)
+        seq = snapshot.seq if snapshot is not None else 0
+        if self._refused != seq:
+            self._refused = seq
+            self._shared.tracker.refused(self._node)
