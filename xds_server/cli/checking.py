@@ -5,21 +5,35 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
+from xds_server.cli.envoy import Answer, ask
 from xds_server.cli.findings import findings
 from xds_server.cli.inputs import Inputs, read
+from xds_server.cli.text import clean
+from xds_server.snapshot.preflight import UnavailableError
 
 
-def validate(paths: Sequence[Path], *, as_json: bool = False) -> int:
-    """Check files and print what is wrong, then a summary. Gives the exit code."""
+def validate(paths: Sequence[Path], *, as_json: bool = False, envoy: str | None = None) -> int:
+    """Check files, with `envoy` by that command too; print what is wrong, then a summary. Gives the exit code."""
     inputs = read(paths)
+    answer: Answer | None = None
+    if envoy is not None:
+        try:
+            answer = ask(inputs, envoy)
+        except UnavailableError as error:
+            print(f"tidegate: {error}", file=sys.stderr)
+            return 1
+        inputs = replace(inputs, problems=[*inputs.problems, *answer.problems])
     if as_json:
-        print(json.dumps(document(inputs), indent=2, ensure_ascii=False))
+        print(json.dumps(document(inputs, answer), indent=2, ensure_ascii=False))
     else:
         report(inputs, sys.stdout)
-        print(summary(inputs))
+        for note in answer.notes() if answer else ():
+            print(clean(note))
+        print(summary(inputs) + (f"; checked by Envoy {answer.version}" if answer else ""))
     return 1 if inputs.problems else 0
 
 
@@ -30,10 +44,11 @@ def report(inputs: Inputs, out: TextIO) -> None:
             print(text, file=out)
 
 
-def document(inputs: Inputs) -> dict[str, object]:
+def document(inputs: Inputs, answer: Answer | None) -> dict[str, object]:
     """All of it for programs."""
     errors = [finding.values() for finding in findings(inputs.problems, inputs.several)]
-    return {"files": inputs.files, "groups": sorted(inputs.groups), "resources": _resources(inputs), "errors": errors}
+    found = {"files": inputs.files, "groups": sorted(inputs.groups), "resources": _resources(inputs), "errors": errors}
+    return found | {"envoy": {"version": answer.version, "unchecked": answer.values()}} if answer else found
 
 
 def summary(inputs: Inputs) -> str:

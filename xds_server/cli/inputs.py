@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from xds_server.ir.declared import NativeDocument, Unit
@@ -25,13 +25,14 @@ Documents = Mapping[Origin, NativeDocument]
 class Inputs:
     """`files` counts what was read, `problems` are in the order of files and lines.
 
-    `several` are the paths of the files that have more than one document.
+    `several` are the paths of the files that have more than one document, `documents` all that were read.
     """
 
     files: int
     groups: dict[str, Snapshot]
     problems: list[Problem]
     several: frozenset[str]
+    documents: Documents = field(default_factory=dict)
 
 
 def read(paths: Sequence[Path]) -> Inputs:
@@ -42,7 +43,7 @@ def read(paths: Sequence[Path]) -> Inputs:
     documents = {document.origin: document for unit in read_units for document in unit.documents}
     left_out = _left_out(assembly.groups, assembly.problems, documents)
     problems = sorted([*_told(assembly.problems, documents), *left_out], key=_order)
-    return Inputs(len(read_units), assembly.groups, problems, frozenset(_several(read_units)))
+    return Inputs(len(read_units), assembly.groups, problems, frozenset(_several(read_units)), documents)
 
 
 def _left_out(groups: Mapping[str, Snapshot], problems: Iterable[Problem], documents: Documents) -> Iterator[Problem]:
@@ -52,9 +53,9 @@ def _left_out(groups: Mapping[str, Snapshot], problems: Iterable[Problem], docum
         for found in snapshot.left_out:
             if not any((found.reason, origin) in told for origin in found.origins):
                 origin = found.origins[0] if found.origins else Origin("")
-                field, hint = _first_missing(found, snapshot, documents)
+                path, hint = _first_missing(found, snapshot, documents)
                 message = f"{key_of(found.type_url)} {found.name!r} {found.message}{hint}"
-                yield Problem(origin, found.reason, message, field)
+                yield Problem(origin, found.reason, message, path)
 
 
 def _told(problems: Iterable[Problem], documents: Documents) -> Iterator[Problem]:
@@ -76,7 +77,7 @@ def _first_missing(found: LeftOut, snapshot: Snapshot, documents: Documents) -> 
         return "", ""
     missing = list(_missing(document, snapshot))
     hint = nearest(missing[0][1], list(snapshot.typeset(missing[0][0]).resources)) if missing else ""
-    return next((field for url, name in missing if (field := field_of(document, url, name))), ""), hint
+    return next((path for url, name in missing if (path := field_of(document, url, name))), ""), hint
 
 
 def _missing(document: NativeDocument, snapshot: Snapshot) -> Iterator[tuple[str, str]]:

@@ -152,6 +152,10 @@ def demo(
 def validate(
     paths: Paths,
     output: Annotated[Report, typer.Option("-o", "--output", help="For people, or for programs.")] = Report.TEXT,
+    envoy: Annotated[bool, typer.Option("--envoy", help="Have a real Envoy check what would be served, too.")] = False,
+    envoy_path: Annotated[
+        str | None, typer.Option(metavar="PATH", help="That Envoy, else `envoy`; implies --envoy.")
+    ] = None,
 ) -> None:
     """Check files without serving them.
 
@@ -159,7 +163,8 @@ def validate(
     """
     from xds_server.cli.checking import validate
 
-    raise typer.Exit(validate(paths, as_json=output is Report.JSON))
+    command = envoy_path or ("envoy" if envoy else None)
+    raise typer.Exit(validate(paths, as_json=output is Report.JSON, envoy=command))
 
 
 @app.command()

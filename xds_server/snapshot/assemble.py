@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from xds_server.ir.declared import Unit
@@ -37,6 +37,13 @@ class Batch:
     units: Mapping[str, Unit | None]
 
 
+Find = Callable[[str, str], Resource | None]
+"""(type URL, name) → what is declared, None where nothing is."""
+
+Refuse = Callable[[str, Mapping[Key, Resource | None], Find], dict[Key, LeftOut]]
+"""(group, changes, what is declared without them) → those of the changes that are not to be taken over."""
+
+
 class Assembler:
     """Turns batches into the next snapshot of each group that they touch.
 
@@ -44,9 +51,11 @@ class Assembler:
     what a rollback leaves of it.
     """
 
-    def __init__(self, decode: Decode, prune: Prune) -> None:
+    def __init__(self, decode: Decode, prune: Prune, refuse: Refuse | None = None) -> None:
         self.catalog = Catalog()
         self._seeds = Seeds(self.catalog)
+        self._refuse = refuse
+        self._refused: dict[str, dict[Key, LeftOut]] = {}
         self._decode = decode
         self._prune = prune
         self._closures: dict[str, Closure] = {}
@@ -98,13 +107,26 @@ class Assembler:
         for group, url, name in touched:
             groups.setdefault(group, {})[url, name] = self.catalog.holder((group, url, name))
         rejected = self._rejected() if groups else {}
-        made = (self._next(group, groups[group], rejected.get(group, []), origin, now) for group in sorted(groups))
+        made = (
+            self._next(group, self._admitted(group, groups[group]), rejected.get(group, []), origin, now)
+            for group in sorted(groups)
+        )
         return [snapshot for snapshot in made if snapshot is not None]
 
     def _take(self, rank: int, key: str, unit: Unit | None) -> set[Address]:
         if unit is None:
             return self.catalog.remove(rank, key)
         return self.catalog.replace(rank, compile_unit(unit, self._decode))
+
+    def _admitted(self, group: str, declared: dict[Key, Resource | None]) -> dict[Key, Resource | None]:
+        """The changes without those that are refused; the closure goes on with what it had under their names."""
+        if self._refuse is None:
+            return declared
+        closure = self._closures.setdefault(group, Closure(self._prune))
+        refused = self._refuse(group, declared, closure.declared)
+        standing = self._refused.get(group, {})
+        self._refused[group] = {key: each for key, each in standing.items() if key not in declared} | refused
+        return {key: each for key, each in declared.items() if key not in refused}
 
     def _rejected(self) -> dict[str, list[LeftOut]]:
         found: dict[str, list[LeftOut]] = {}
@@ -127,7 +149,8 @@ class Assembler:
         types = dict(before.types) if before else {url: empty(url) for url in KEY_BY_URL}
         for url, changes in _by_type(served).items():
             types[url] = types.get(url, empty(url)).evolve(changes)
-        left_out = tuple(sorted([*closure.left_out.values(), *rejected], key=lambda each: (each.type_url, each.name)))
+        told = [*closure.left_out.values(), *rejected, *self._refused.get(group, {}).values()]
+        left_out = tuple(sorted(told, key=lambda each: (each.type_url, each.name)))
         if before is not None and before.left_out == left_out and _same(before.types, types):
             return None
         wanted = self._wanted[group] = _Wanted(types, left_out)

@@ -70,6 +70,10 @@ class Closure:
             key: self._served.get(key) for key, before in self._before.items() if self._served.get(key) is not before
         }
 
+    def declared(self, type_url: str, name: str) -> Resource | None:
+        """What is declared under a name, None if nothing is."""
+        return self._declared.get((type_url, name))
+
     def _push(self, key: Key) -> None:
         heapq.heappush(self._queue, (_LEVELS.get(key[0], 0), key))
 

@@ -20,7 +20,7 @@ class LeftOut:
     """A declared resource that is not served as declared, and why.
 
     `reason` is a CamelCase word: Invalid, NoAssignment, NoCluster, NoRoute, NoSecret, DuplicateName,
-    StillReferenced. `partial` tells that a part of what is declared is served.
+    StillReferenced, RefusedByEnvoy. `partial` tells that a part of what is declared is served.
     """
 
     type_url: str

@@ -21,6 +21,11 @@ _KEYS = {
 _SDS = frozenset({"sds_config", "sdsConfig"})
 _EDS = ("eds_cluster_config", "edsClusterConfig", "name")
 
+_NAMES = frozenset({"name", "cluster_name", "clusterName"})
+
+_LEAST = 2
+"""Letters of a text that is looked for in Envoy's words: a single one stands there by chance."""
+
 
 def field_of(document: NativeDocument, type_url: str, name: str) -> str:
     """The path of the first field that names that resource, "" when none is found. It looks at keys only.
@@ -31,6 +36,35 @@ def field_of(document: NativeDocument, type_url: str, name: str) -> str:
     if not path and type_url == ENDPOINT:
         path = next((key for key in _EDS if key in document.body), "")
     return f"{document.within}.{path}" if document.within and path else path
+
+
+def field_in(document: NativeDocument, words: str) -> str:
+    """The path of the text of a document that words about it mean, "" when none is found.
+
+    That is the longest whose first line stands in the words, else one that holds what the words end with; the
+    resource's name only if there is no other.
+    """
+    texts = list(_texts(document.body, ""))
+    end = words.rpartition(": ")[2].strip()
+    named = [
+        (path not in _NAMES, len(head), path) for path, text in texts if (head := text.partition("\n")[0]) in words
+    ]
+    path = max(named)[2] if named else ""
+    if not path or path in _NAMES:
+        path = next((each for each, text in texts if len(end) >= _LEAST and end in text), path)
+    return f"{document.within}.{path}" if document.within and path else path
+
+
+def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str) and len(value) >= _LEAST:
+        yield path, value
+    elif isinstance(value, Mapping):
+        for below, each in value.items():
+            if below != "@type":
+                yield from _texts(each, join(path, below))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _texts(each, f"{path}[{index}]")
 
 
 def name_of(document: NativeDocument) -> str:

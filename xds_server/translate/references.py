@@ -81,7 +81,7 @@ def _reach() -> Reach:
     return Reach(lambda each: each.full_name == ANY or each.full_name in _RULES, _CLOSED)
 
 
-def _is_ours(source: Anything) -> bool:
+def is_ours(source: Anything) -> bool:
     """Whether a config source is this control plane: the ADS stream, or the one that the asking resource came by."""
     return source.WhichOneof("config_source_specifier") in {"ads", "self"}
 
@@ -89,7 +89,7 @@ def _is_ours(source: Anything) -> bool:
 def _cluster(message: Anything, found: _Found) -> None:
     if message.WhichOneof("cluster_discovery_type") == "type" and message.type == message.EDS:
         eds = message.eds_cluster_config
-        if _is_ours(eds.eds_config):
+        if is_ours(eds.eds_config):
             found.assignments.add(eds.service_name or message.name)
 
 
@@ -106,19 +106,19 @@ def _by_name(message: Anything, found: _Found) -> None:
 
 
 def _rds(message: Anything, found: _Found) -> None:
-    if _is_ours(message.config_source):
+    if is_ours(message.config_source):
         found.routes.add(message.route_config_name)
 
 
 def _scoped_routes(message: Anything, found: _Found) -> None:
-    if _is_ours(message.rds_config_source):
+    if is_ours(message.rds_config_source):
         scopes = message.scoped_route_configurations_list.scoped_route_configurations
         found.routes.update(scope.route_configuration_name for scope in scopes)
 
 
 def _sds(message: Anything, found: _Found) -> None:
     # Without a source it names a static secret of the bootstrap.
-    if _is_ours(message.sds_config):
+    if is_ours(message.sds_config):
         found.secrets.add(message.name)
 
 

@@ -1,0 +1,72 @@
+"""Envoy's words about resources, fit to be told: no secret in them, and not the whole object."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+
+from google.protobuf import json_format
+
+from xds_server.translate.messages import parse
+from xds_server.translate.present import REDACTED
+from xds_server.translate.render import to_json
+from xds_server.translate.sensitive import is_secret_text
+from xds_server.wire.resource import Resource
+
+_CONSTRAINT = re.compile(r"Proto constraint validation failed \((.*)\)", re.DOTALL)
+"""Before this or after it Envoy prints the whole message; in it, the way from the bootstrap to the field."""
+
+_LONGEST = 1000
+_LEAST = 4
+"""Letters of a secret that is looked for in a text: fewer occur by chance."""
+
+
+def told(words: str, resource: Resource) -> str:
+    """The words in one line, bounded, without what is a secret of the resource."""
+    text = " ".join(meant(words).split())
+    for secret in sorted(_secrets(resource), key=len, reverse=True):
+        text = text.replace(secret, REDACTED)
+    if is_secret_text(text):
+        return "Envoy's words are not repeated, since they may hold a secret"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def meant(words: str) -> str:
+    """The words without the whole message that stands beside some of them."""
+    found = _CONSTRAINT.search(words)
+    return words if found is None else found[1].rpartition("caused by ")[2]
+
+
+def _secrets(resource: Resource) -> set[str]:
+    message = parse(resource.type_url, resource.body)
+    if message is None:
+        return set()
+    try:
+        plain = json_format.MessageToDict(message, preserving_proto_field_name=True)
+    except (json_format.SerializeToJsonError, TypeError, ValueError, RecursionError):
+        return set()
+    found = {text for text in _hidden(plain, to_json(resource)) if len(text) >= _LEAST}
+    return found | {" ".join(text.split()) for text in found} | {part for text in found for part in _parts(text)}
+
+
+def _hidden(plain: object, shown: object) -> Iterator[str]:
+    """The texts that stand where the shown form has nothing but `[redacted]`."""
+    if isinstance(plain, str) and shown == REDACTED:
+        yield plain
+        try:
+            yield base64.b64decode(plain, validate=True).decode(errors="replace")
+        except binascii.Error:
+            return
+    elif isinstance(plain, Mapping) and isinstance(shown, Mapping):
+        for key, value in plain.items():
+            yield from _hidden(value, shown.get(key))
+    elif isinstance(plain, list) and isinstance(shown, list):
+        for value, other in zip(plain, shown, strict=False):
+            yield from _hidden(value, other)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The lines of a long secret, since Envoy may quote one of them."""
+    yield from (line for line in text.split("\n") if len(line) >= 4 * _LEAST)
