@@ -29,6 +29,7 @@ from xds_server.snapshot.assemble import Assembler
 from xds_server.snapshot.feed import Feed
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.pipeline import Coalesce, Pipeline
+from xds_server.snapshot.preflight import EnvoyChecker, Preflight
 from xds_server.snapshot.snapshot import LeftOut
 from xds_server.sources.base import Source
 from xds_server.sources.files.located import Locating
@@ -85,6 +86,7 @@ class App:
     admin: AdminServer
     credentials: Credentials
     state: State
+    preflight: Preflight | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -105,9 +107,9 @@ def build(settings: Settings) -> App:
     audit = Audit(bus, time.time, state.journal)
     tracker = Tracker(groups, bus, time.time)
     coalesce = Coalesce(settings.xds.coalesce.quiet, settings.xds.coalesce.max)
-    pipeline = Pipeline(
-        Assembler(Locating(decode), prune_routes), groups, coalesce, metrics, audit.emit, keep=state.save
-    )
+    preflight = _preflight(settings, metrics)
+    assembler = Assembler(Locating(decode), prune_routes, preflight.refused if preflight else None)
+    pipeline = Pipeline(assembler, groups, coalesce, metrics, audit.emit, keep=state.save)
     sources = [(source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings)]
     pipeline.restore(state.restored)
     limits = Limits(
@@ -154,7 +156,19 @@ def build(settings: Settings) -> App:
         watch_tls(credentials, "admin.tls", settings.admin.tls),
         settings.admin.hosts,
     )
-    return App(groups, bus, pipeline, sources, xds, admin, credentials, state, stopping)
+    return App(groups, bus, pipeline, sources, xds, admin, credentials, state, preflight, stopping)
+
+
+def _preflight(settings: Settings, metrics: Metrics) -> Preflight | None:
+    """The gate that asks a real Envoy, if it is wanted; it works in a thread, and metrics belong to the loop's."""
+    if not settings.preflight.enabled:
+        return None
+    loop = asyncio.get_running_loop()
+
+    def meter(outcome: str, seconds: float) -> None:
+        loop.call_soon_threadsafe(metrics.checked, outcome, seconds)
+
+    return Preflight(EnvoyChecker(settings.preflight.envoy), settings.preflight.timeout, meter)
 
 
 async def _serve(settings: Settings, address_file: Path | None) -> None:
@@ -197,6 +211,8 @@ async def _open(app: App, settings: Settings, address_file: Path | None) -> None
 
 async def _close(app: App) -> None:
     await app.xds.stop()
+    if app.preflight is not None:
+        app.preflight.close()
     app.bus.close()
     await app.admin.stop()
 

@@ -16,7 +16,6 @@ LATER = frozenset(
         "xds.auth.token_review",
         "observers",
         "rollout",
-        "preflight",
         "provision",
         "degradation",
         "kubernetes",

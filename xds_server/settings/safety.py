@@ -24,11 +24,11 @@ class History(Section):
 
 
 class Preflight(Section):
-    """The section `preflight`: a real Envoy checks a version before it is served."""
+    """The section `preflight`: a real Envoy checks what changed before it is served; what it refuses is left out."""
 
     enabled: bool = False
     """Check."""
     envoy: Annotated[str, Field(min_length=1)] = "envoy"
     """The command, by name or path."""
     timeout: Interval = 10.0
-    """A check that takes longer has failed."""
+    """Time for the check of one change of a group; when it runs out the rest is served unchecked."""

@@ -71,6 +71,11 @@ class Metrics:
         """Count a refused request; `reason` is a constant word, never a text of the client's."""
         self._counters[names.REQUESTS_REJECTED].add((reason,))
 
+    def checked(self, outcome: str, seconds: float) -> None:
+        """Count a change that a real Envoy was to check."""
+        self._counters[names.PREFLIGHT_CHECKS].add((outcome,))
+        self._histograms[names.PREFLIGHT_SECONDS].record((), seconds)
+
     def observe(self, gauge: Metric, read: Callable[[], Readings]) -> None:
         """Have a gauge of the table `names` read at each scrape, on the event loop: values by label values."""
         self._gauges[gauge] = read

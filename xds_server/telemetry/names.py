@@ -89,6 +89,15 @@ CREDENTIAL_UP = Metric(
 REQUESTS_REJECTED = Metric(
     "tidegate_requests_rejected_total", Kind.COUNTER, ("reason",), "Requests of xDS clients that were refused."
 )
+PREFLIGHT_CHECKS = Metric(
+    "tidegate_preflight_checks_total",
+    Kind.COUNTER,
+    ("outcome",),
+    "Changes that a real Envoy was to check: accepted, refused, or served unchecked (timeout, unavailable, skipped).",
+)
+PREFLIGHT_SECONDS = Metric(
+    "tidegate_preflight_seconds", Kind.HISTOGRAM, (), "Time that the check of one change took.", _ROUND_TRIP
+)
 
 ALL = (
     CONNECTED_NODES,
@@ -114,5 +123,7 @@ ALL = (
     SEQUENCER_TIMEOUTS,
     CREDENTIAL_UP,
     REQUESTS_REJECTED,
+    PREFLIGHT_CHECKS,
+    PREFLIGHT_SECONDS,
 )
 """Every metric, in the order in which the reference page lists them."""

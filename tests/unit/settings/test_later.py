@@ -15,6 +15,7 @@ admin: {address: "a:2", tokens: {reader: r, operator: o}, tls: {cert: a, key: a}
 sources: [{kind: files, path: a, watch: false}]
 state_dir: a
 files: {settle: 1}
+preflight: {enabled: true, envoy: envoy, timeout: 1}
 groups: [{match: {}, group: a}]
 history: {count: 1, age: 1, secrets: encrypt, key_file: a}
 log: {level: info, format: json}
@@ -33,7 +34,7 @@ def test_every_later_key_of_the_whole_schema_is_named(load_text: Load) -> None:
 
 
 def test_a_default_that_was_written_is_named_too(load_text: Load) -> None:
-    assert without_effect(load_text("preflight: {enabled: false}")) == ["preflight"]
+    assert without_effect(load_text("provision: {enabled: false}")) == ["provision"]
     assert without_effect(load_text("", {"xds": {"advertise": "a:1"}}, {"TIDEGATE_PROVISION__IMAGE": "a"})) == [
         "xds.advertise",
         "provision",

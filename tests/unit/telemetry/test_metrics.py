@@ -45,6 +45,7 @@ def use_all(metrics: Metrics) -> None:
     metrics.published("edge")
     metrics.sequencer_timeout("rds")
     metrics.rejected("too_large")
+    metrics.checked("accepted", 0.2)
 
 
 def observe_all(metrics: Metrics) -> None:

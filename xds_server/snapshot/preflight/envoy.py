@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import suppress
 from pathlib import Path
 
 _REFUSED = re.compile(r"error initializing configuration '[^']*': (.*)", re.DOTALL)
@@ -94,16 +93,14 @@ class EnvoyChecker:
                 text=True,
                 errors="replace",
             )
-        process = self._running
-        try:
-            _, words = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            raise UnavailableError("timeout", f"Envoy had no verdict after {timeout:.1f} s") from None
-        finally:
-            self._running = None
-            with suppress(OSError):
-                process.kill()
-            process.wait()
+        with self._running as process:
+            try:
+                _, words = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                raise UnavailableError("timeout", f"Envoy had no verdict after {timeout:.1f} s") from None
+            finally:
+                self._running = None
+                process.kill()  # does nothing to one that has ended
         return _verdict(process.returncode, words)
 
 

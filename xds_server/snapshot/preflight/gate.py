@@ -25,6 +25,9 @@ Key = tuple[str, str]
 
 REASON = "RefusedByEnvoy"
 
+_REFUSED = "Envoy refuses it: {}; its last good content stays, if there is one"
+_ENDING = "it was not checked before the process ended"
+
 _AT_ONCE = 1000
 """Resources that are asked about in one go; between goes the time is looked at."""
 
@@ -64,9 +67,11 @@ class Preflight:
         self._clock = clock
         self._verdicts: LRUCache[bytes, str] = LRUCache(_REMEMBERED)
         self._away_until = 0.0
+        self._is_closed = False
 
     def close(self) -> None:
-        """End what runs; nothing is checked any more."""
+        """End what runs. From now on nothing new goes through: what is stored as last good must have been checked."""
+        self._is_closed = True
         self._checker.close()
 
     def refused(
@@ -88,7 +93,7 @@ class Preflight:
             if verdict is None:
                 look.unknown.append(resource)
             elif verdict:
-                look.refuse(resource, verdict)
+                look.leave_out(resource, _REFUSED.format(verdict))
 
     def _ask(self, group: str, look: _Round, started: float) -> str:
         if started < self._away_until:
@@ -101,9 +106,13 @@ class Preflight:
                 for refusal in examine(some, ask):
                     resource, words = refusal.resource, told(refusal.words, refusal.resource)
                     self._verdicts[look.mark(resource)] = words
-                    look.refuse(resource, words)
+                    look.leave_out(resource, _REFUSED.format(words))
                 self._note_good(look, some)
         except UnavailableError as error:
+            if self._is_closed:
+                for resource in look.unknown:
+                    look.leave_out(resource, _ENDING)
+                return error.outcome
             self._away_until = self._clock() + _AWAY
             _log.warning("preflight_unavailable", group=group, error=str(error), hint="served without a check")
             return error.outcome
@@ -135,9 +144,8 @@ class _Round:
         found = self._changed[key] if is_new else self._before(url, name)
         return found if found is not None and found.is_known else None
 
-    def refuse(self, resource: Resource, words: str) -> None:
-        """Note a refusal."""
-        message = f"Envoy refuses it: {words}; its last good content stays, if there is one"
+    def leave_out(self, resource: Resource, message: str) -> None:
+        """Have a change not taken over."""
         found = LeftOut(resource.type_url, resource.name, REASON, message, resource.origins)
         self.refused[resource.type_url, resource.name] = found
 
