@@ -11,6 +11,7 @@ import pytest
 from tests.conformance.documents import marked
 from tests.conformance.wire import node_of, sotw_request
 from tests.feature.inprocess import inside
+from xds_server.stream.auth import CALLER, Identity
 from xds_server.stream.session import Variant
 
 
@@ -46,6 +47,7 @@ async def test_a_lost_write_is_a_cancelled_call(stopped: str, caplog: pytest.Log
     async with inside() as server:
         server.publish([marked("cds", "a", 1)])
         services, context = server.server._services, Leaving()
+        CALLER.set(Identity(""))
         call = asyncio.ensure_future(services._stream(Variant.SOTW, None)(None, context))
         await context.writing.wait()
         if stopped == "before":
