@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import stat
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,17 @@ import pytest
 from tests.conformance.client import connect
 from tests.conformance.documents import World, marked
 from tests.conformance.server import restartable
-from tests.conformance.wire import BOTH, MAIN, node_of
+from tests.conformance.wire import BOTH, MAIN, Variant, node_of
 from tests.feature.inprocess import Inside, inside
 from tests.scale.light import Light
 from tests.scale.memory import resident
 from tests.scale.scaling import scaled
 from xds_server.stream.session import Session
 
+log = logging.getLogger(__name__)
+
 AT_ONCE = 25
+STEP = 1000
 PARTS = 20
 NODES = 50
 """A fleet is finite: the same nodes come back."""
@@ -42,10 +45,9 @@ class Passing(grpc.aio.ServerInterceptor):
         return await continuation(details)
 
 
-async def _cycle(channel: grpc.aio.Channel, number: int) -> None:
-    """Open a stream, ask for five types, read until a number of answers have come, cancel."""
-    wanted = number % 6
-    async with Light(channel, BOTH[number % 2], node_of(f"n-{number % NODES}")) as stream:
+async def _cycle(channel: grpc.aio.Channel, variant: Variant, node: str, wanted: int) -> None:
+    """Open a stream, ask for five types, read until `wanted` answers have come, cancel."""
+    async with Light(channel, variant, node_of(node)) as stream:
         for key in MAIN:
             stream.ask(key, "a")
         await stream.until(lambda: stream.counts.total() >= wanted)
@@ -54,13 +56,36 @@ async def _cycle(channel: grpc.aio.Channel, number: int) -> None:
 async def _cycles(channels: Sequence[grpc.aio.Channel], count: int) -> None:
     async def work(channel: grpc.aio.Channel, first: int) -> None:
         for number in range(first, count, len(channels)):
-            await _cycle(channel, number)
+            await _cycle(channel, BOTH[number % 2], f"n-{number % NODES}", number % 6)
 
     await asyncio.gather(*(work(channel, first) for first, channel in enumerate(channels)))
 
 
+async def _strangers(server: Inside, first: int, count: int) -> None:
+    """Nodes that were never there before, each on a connection of its own, with a stream of either variant."""
+
+    async def come_and_go(number: int) -> None:
+        async with connect(server.xds) as channel:
+            for variant in BOTH:
+                await _cycle(channel, variant, f"stranger-{number}", number % 6)
+
+    await asyncio.gather(*(come_and_go(number) for number in range(first, first + count)))
+
+
 async def _channels(target: str, stack: AsyncExitStack) -> list[grpc.aio.Channel]:
     return [await stack.enter_async_context(connect(target)) for _ in range(AT_ONCE)]
+
+
+def _sockets() -> int:
+    """How many sockets this process has open: the server's and the clients' ends of all connections (Linux)."""
+    return sum(_is_socket(entry) for entry in Path("/proc/self/fd").iterdir())
+
+
+def _is_socket(entry: Path) -> bool:
+    try:
+        return stat.S_ISSOCK(entry.stat().st_mode)
+    except FileNotFoundError:
+        return False  # Closed since the listing was made; the descriptor of the listing itself is such a one.
 
 
 async def _left(server: Inside) -> dict[str, int]:
@@ -78,17 +103,33 @@ async def _left(server: Inside) -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize("interceptor", [None, Passing])
+@pytest.fixture
+def further(monkeypatch: pytest.MonkeyPatch) -> Passing:
+    """An interceptor that comes to the server's own in the servers that are made after it."""
+    passing, made = Passing(), grpc.aio.server
+
+    def make(interceptors: Sequence[grpc.aio.ServerInterceptor], **named: Any) -> grpc.aio.Server:
+        return made(interceptors=(*interceptors, passing), **named)
+
+    monkeypatch.setattr(grpc.aio, "server", make)
+    return passing
+
+
 @scaled("count", 1000, 20_000)
-async def test_k92_nothing_is_left_behind(
-    count: int,
-    interceptor: type[Passing] | None,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """Publishes go on all the while."""
-    interceptors = [interceptor()] if interceptor else []
-    monkeypatch.setattr(grpc.aio, "server", partial(grpc.aio.server, interceptors=interceptors))
+async def test_k92_nothing_is_left_behind(count: int, caplog: pytest.LogCaptureFixture) -> None:
+    await _come_and_go(count)
+    assert not [each for each in caplog.records if each.levelno >= logging.ERROR], caplog.text
+
+
+@scaled("count", 1000, 20_000)
+async def test_k92_with_a_further_interceptor(count: int, further: Passing, caplog: pytest.LogCaptureFixture) -> None:
+    await _come_and_go(count)
+    assert further.seen > count // 2  # Some are cancelled before they are a call.
+    assert not [each for each in caplog.records if each.levelno >= logging.ERROR], caplog.text
+
+
+async def _come_and_go(count: int) -> None:
+    """`count` streams on the same connections; publishes go on all the while."""
     async with inside() as server, AsyncExitStack() as stack:
         server.publish([marked(key, "a", 0) for key in MAIN])
         channels = await _channels(server.xds, stack)
@@ -97,22 +138,48 @@ async def test_k92_nothing_is_left_behind(
         for mark in range(1, PARTS + 1):
             server.publish([marked(key, "a", mark) for key in MAIN])
             await _cycles(channels, count // PARTS)
-        after = await _left(server)
-        assert after.pop("timers") <= before.pop("timers") + 2
-        assert after == before
-        assert before["streams"] == before["watches"] == before["ends"] == 0
-        assert not [each for each in caplog.records if each.levelno >= logging.ERROR], caplog.text
-    assert all(each.seen for each in interceptors)
+        _check(before, await _left(server))
 
 
-@scaled(("count", "settled", "most"), (2000, 1000, 1000), (20_000, 5000, 200))
+@scaled("count", 2000, 20_000)
+async def test_k92_connections_of_strangers(count: int, caplog: pytest.LogCaptureFixture) -> None:
+    """`count` streams, two on each connection; a publish falls into every batch."""
+    async with inside() as server:
+        at_rest = _sockets()
+        server.publish([marked(key, "a", 0) for key in MAIN])
+        await _strangers(server, 0, 2 * AT_ONCE)
+        before = await _left(server)
+        for first in range(2 * AT_ONCE, 2 * AT_ONCE + count // 2, AT_ONCE):
+            visits = asyncio.create_task(_strangers(server, first, AT_ONCE))
+            await asyncio.sleep(0)
+            server.publish([marked(key, "a", first) for key in MAIN])
+            await visits
+        _check(before, await _left(server))
+        await server.until(lambda: _sockets() <= at_rest, "no connection is left")
+    assert not [each for each in caplog.records if each.levelno >= logging.ERROR], caplog.text
+
+
+def _check(before: dict[str, int], after: dict[str, int]) -> None:
+    """Nothing is there that was not there `before`."""
+    assert after.pop("timers") <= before.pop("timers") + 2
+    assert after == before
+    assert before["streams"] == before["watches"] == before["ends"] == 0
+
+
+@scaled(("count", "settled", "most"), (2000, 1000, 5000), (60_000, 20_000, 200))
 async def test_k92_memory_stays(count: int, settled: int, most: int, tmp_path: Path) -> None:
-    """Growth in bytes per stream, once `settled` streams have come and gone."""
+    """Growth in bytes per stream, once `settled` streams have come and gone; the short form still warms up.
+
+    gRPC leaves a reference cycle with each call of a server with interceptors, and the collector comes once in some
+    10,000 streams: memory goes up and down by 4 MB, so peaks are compared.
+    """
     async with restartable(tmp_path) as server, AsyncExitStack() as stack:
         World(server.files, "default").write("all", *(marked(key, "a", 1) for key in MAIN))
         channels = await _channels(server.xds, stack)
-        pid = server.plane.child.pid
-        await _cycles(channels, settled)
-        before = resident(pid)
-        await _cycles(channels, count - settled)
-        assert (resident(pid) - before) / (count - settled) < most
+        sizes: list[int] = []
+        for _ in range(count // STEP):
+            await _cycles(channels, STEP)
+            sizes.append(resident(server.plane.child.pid))
+        log.info("memory after each %d streams: %s", STEP, sizes)
+        early, late = sizes[: settled // STEP], sizes[settled // STEP :]
+        assert (max(late[-10:]) - max(early[-10:])) / (count - settled) < most
