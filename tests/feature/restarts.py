@@ -12,7 +12,7 @@ from typing import Any
 from tests.conformance.client import Stream
 from tests.conformance.server import Restartable, restartable
 from tests.conformance.wire import Variant
-from xds_server.cli.client import Client
+from xds_server.cli.client import Access, Client
 from xds_server.demo.control_plane import Json
 
 FOLLOWED = ("cds", "eds", "lds", "rds")
@@ -37,7 +37,7 @@ def segments_of(folder: Path) -> list[Path]:
 
 async def send(server: Restartable, method: str, *path: str, **body: object) -> Json:
     """Ask its admin API for a change."""
-    answer: Json = json.loads(await asyncio.to_thread(Client(server.plane.admin).send, method, *path, body=body))
+    answer: Json = json.loads(await asyncio.to_thread(Client(Access(server.plane.admin)).send, method, *path, body=body))
     return answer
 
 
