@@ -8,6 +8,7 @@ from contextlib import suppress
 from aiohttp import web
 from aiohttp_sse import EventSourceResponse, sse_response
 
+from xds_server.admin.answers import flag
 from xds_server.admin.deps import DEPS
 from xds_server.admin.shapes import encode, stamp
 from xds_server.ir.events import Event
@@ -21,8 +22,13 @@ STREAMS = web.AppKey("streams", set[EventSourceResponse])
 
 
 async def follow(request: web.Request) -> web.StreamResponse:
-    """Send events until the client leaves, falls 1,000 events behind, or the server stops."""
+    """Send events until the client leaves, falls 1,000 events behind, or the server stops.
+
+    With `follow=false` what is kept is all that is sent.
+    """
     bus = request.app[DEPS].bus
+    if flag(request, "follow") is False:
+        return await _send_kept(request, bus)
     after = _start(request, bus)
     # LF alone: all parsers take it, and so do line tools.
     async with sse_response(request, sep="\n", ping_interval=HEARTBEAT) as stream:
@@ -36,6 +42,15 @@ async def follow(request: web.Request) -> web.StreamResponse:
             pump.cancel()
             with suppress(asyncio.CancelledError, ConnectionError, TimeoutError):
                 await pump
+    return stream
+
+
+async def _send_kept(request: web.Request, bus: EventBus) -> web.StreamResponse:
+    after = _seen(request) or 0
+    async with sse_response(request, sep="\n") as stream:
+        for event in bus.recent():
+            if event.id > after:
+                await stream.send(_data(event), id=str(event.id), event=event.kind)
     return stream
 
 
@@ -53,10 +68,16 @@ def _start(request: web.Request, bus: EventBus) -> int:
     """
     kept = bus.recent()
     newest = kept[-1].id if kept else 0
-    seen = request.headers.get("Last-Event-ID", "")
-    if not (seen.isascii() and seen.isdigit()):
+    seen = _seen(request)
+    if seen is None:
         return newest
-    return int(seen) if int(seen) <= newest else 0
+    return seen if seen <= newest else 0
+
+
+def _seen(request: web.Request) -> int | None:
+    """The id of the last event that the client has seen, None when it tells none."""
+    seen = request.headers.get("Last-Event-ID", "")
+    return int(seen) if seen.isascii() and seen.isdigit() else None
 
 
 async def _pump(bus: EventBus, after: int, stream: EventSourceResponse) -> None:

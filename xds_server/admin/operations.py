@@ -75,6 +75,13 @@ _AFTER = Parameter(
     most=MOST_ID,
 )
 _LIMIT = Parameter("limit", "So many entries at most; 100 when not given.", "query", required=False, most=MOST_ENTRIES)
+_FOLLOW = Parameter(
+    "follow",
+    "With `false`, end after the events that are kept.",
+    "query",
+    required=False,
+    values=("true", "false"),
+)
 _SEEN = Parameter("Last-Event-ID", "Send the events after this one, as far as they are kept.", "header", required=False)
 
 OPERATIONS = (
@@ -157,6 +164,13 @@ OPERATIONS = (
         (_AFTER, _LIMIT),
         (HTTPStatus.BAD_REQUEST,),
     ),
-    Operation("/v1/events", events.follow, "What happens, as it happens.", "text/event-stream", (_SEEN,)),
+    Operation(
+        "/v1/events",
+        events.follow,
+        "What happens, as it happens.",
+        "text/event-stream",
+        (_SEEN, _FOLLOW),
+        (HTTPStatus.BAD_REQUEST,),
+    ),
 )
 """All that there is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -71,6 +71,24 @@ class Client:
         url += f"?{urlencode(given)}" if given else ""
         return self._ask(Request(url))  # noqa: S310 - the scheme was checked
 
+    def lines(
+        self, *path: str, query: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
+    ) -> Iterator[str]:
+        """The lines of an endless answer as they come, until it ends; silence of `_PATIENCE` seconds ends it, too.
+
+        Raises:
+            AdminError: It can't be had, or breaks off.
+        """
+        url = "/".join([self._url, *(quote(segment, safe="") for segment in path)])
+        url += f"?{urlencode(query)}" if query else ""
+        request = Request(url, headers=dict(headers or {}))  # noqa: S310 - the scheme was checked
+        try:
+            with self._opener.open(request, timeout=_PATIENCE) as response:
+                for line in response:
+                    yield line.decode(errors="replace").rstrip("\r\n")
+        except (HTTPError, URLError, OSError, HTTPException) as error:
+            raise self._failed(error) from None
+
     def send(self, method: str, *path: str, body: Mapping[str, object]) -> bytes:
         """Send JSON to a path of these segments; the JSON of the answer.
 
@@ -85,13 +103,16 @@ class Client:
         try:
             with self._opener.open(request, timeout=_PATIENCE) as response:
                 body: bytes = response.read()
-        except HTTPError as error:
-            raise AdminError(_told(error)) from None
-        except (URLError, OSError, HTTPException) as error:
-            cause = error.reason if isinstance(error, URLError) else error
-            why = getattr(cause, "strerror", None) or cause or type(error).__name__
-            raise AdminError(f"the admin API at {self._url} can't be reached: {why}") from None
+        except (HTTPError, URLError, OSError, HTTPException) as error:
+            raise self._failed(error) from None
         return body
+
+    def _failed(self, error: OSError | HTTPException) -> AdminError:
+        if isinstance(error, HTTPError):
+            return AdminError(_told(error))
+        cause = error.reason if isinstance(error, URLError) else error
+        why = getattr(cause, "strerror", None) or cause or type(error).__name__
+        return AdminError(f"the admin API at {self._url} can't be reached: {why}")
 
 
 def _context(ca: Path | None) -> ssl.SSLContext:

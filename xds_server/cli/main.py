@@ -230,6 +230,45 @@ def diff(
 
 
 @app.command()
+def explain(
+    key: Annotated[str, typer.Argument(metavar="TYPE", help="cds, eds, lds, rds, sds, or a type URL.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The resource.")],
+    group: Annotated[str, typer.Option(help="Its group.")] = "default",
+    *,
+    admin: Admin = ADMIN,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+    output: Output = View.TABLE,
+) -> None:
+    """Show what made a resource: which objects, in which lines of which files."""
+    from xds_server.cli import operating
+    from xds_server.cli.client import Access
+
+    raise typer.Exit(operating.explain(Access(admin, token_file, ca), group, key, name, as_json=output is View.JSON))
+
+
+@app.command()
+def events(
+    group: Annotated[str | None, typer.Option(help="Only events of this group.")] = None,
+    *,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until interrupted.")] = False,
+    admin: Admin = ADMIN,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+    output: Output = View.TABLE,
+) -> None:
+    """Show what happened lately: versions, what nodes accepted and refused, sources.
+
+    With -o json each line is one event.
+    """
+    from xds_server.cli import following
+    from xds_server.cli.client import Access
+
+    access = Access(admin, token_file, ca)
+    raise typer.Exit(following.events(access, group, follow=follow, as_json=output is View.JSON))
+
+
+@app.command()
 def rollback(
     group: Annotated[str, typer.Argument(metavar="GROUP", help="The group.")],
     *,

@@ -33,6 +33,12 @@ def diff(admin: Access, group: str, older: str | None, newer: str | None, *, as_
     return _answer(lambda: Client(admin).get("v1", "groups", group, "diff", query=query), _show_diff, as_json=as_json)
 
 
+def explain(admin: Access, group: str, key: str, name: str, *, as_json: bool) -> int:
+    """What made a resource."""
+    query = {"group": group, "type": key, "name": name}
+    return _answer(lambda: Client(admin).get("v1", "explain", query=query), _show_explanation, as_json=as_json)
+
+
 def rollback(admin: Access, group: str, to: str, reason: str, *, as_json: bool) -> int:
     """Hold a group at a version."""
     body = {"to": to, "reason": reason}
@@ -96,6 +102,16 @@ def _show_groups(answer: Json) -> None:
         print("\nRefused, accepted by none, and not given to new nodes:")
     for group, each in withheld:
         _show_withheld(group, each)
+
+
+def _show_explanation(answer: Json) -> None:
+    print(clean(f"{answer['type']} {answer['name']} of group {answer['group']}, version {short(answer['version'])}"))
+    for origin in answer["objects"]:
+        print(clean(f"  declared in {node_views.place(origin)}"))
+    for seen in answer["observations"]:
+        print(
+            clean(f"  observed by {seen['observer']}: {seen['key']} = {_value(seen['value'])} ({age(seen['at'])} ago)")
+        )
 
 
 def _show_withheld(group: str, each: Json) -> None:

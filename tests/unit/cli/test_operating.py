@@ -109,6 +109,13 @@ def test_an_api_that_cannot_be_reached_is_one_line(tidegate: Command) -> None:
             assert result.stdout == ""
 
 
+def test_explain_names_the_lines(served: Command) -> None:
+    output = served("explain", "cds", "one").output
+    assert output.splitlines()[0].startswith("cds one of group default, version ")
+    assert "declared in world.yaml:3 (Cluster/one)" in output
+    assert "there is no resource" in served("explain", "cds", "nothing", code=1).stderr
+
+
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1", "http://", "file:///etc/passwd"])
 def test_a_wrong_url_is_told(tidegate: Command, url: str) -> None:
     assert "expected the admin API's URL" in tidegate("status", "--admin", url, code=1).stderr
