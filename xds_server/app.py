@@ -22,7 +22,7 @@ from xds_server.credentials.tls import watch_tls
 from xds_server.credentials.watched import Credentials
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
-from xds_server.settings.exposure import unprotected
+from xds_server.settings.exposure import tokens_in_plain_text, unprotected
 from xds_server.settings.later import without_effect
 from xds_server.settings.root import Settings
 from xds_server.snapshot.assemble import Assembler
@@ -264,6 +264,8 @@ def _warn(settings: Settings) -> None:
         _log.warning("setting_without_effect", key=key, hint="its feature comes with a later version")
     if not settings.sources:
         _log.warning("no_sources", hint="nothing is declared anywhere; set `sources`, or --files PATH")
+    for name, address in tokens_in_plain_text(settings):
+        _log.warning("tokens_in_plain_text", server=name, address=address, hint="whoever listens on the way has them")
     for name, address in unprotected(settings):
         _log.warning("unprotected_address", server=name, address=address, hint="no TLS and no tokens")
 

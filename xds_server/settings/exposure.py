@@ -1,4 +1,4 @@
-"""Which addresses are open to other machines without anything that protects them."""
+"""Which addresses are open to other machines without what would protect them."""
 
 from __future__ import annotations
 
@@ -15,4 +15,14 @@ def unprotected(settings: Settings) -> Iterator[tuple[str, Address]]:
     if not (xds.address.is_loopback or xds.tls or asks):
         yield "xds", xds.address
     if not (admin.address.is_loopback or admin.tls or admin.tokens.reader or admin.tokens.operator):
+        yield "admin", admin.address
+
+
+def tokens_in_plain_text(settings: Settings) -> Iterator[tuple[str, Address]]:
+    """The servers that are sent tokens over a network without TLS, by name."""
+    xds, admin = settings.xds, settings.admin
+    by_token = xds.auth is not None and any(client.token_file for client in xds.auth.clients)
+    if by_token and not (xds.address.is_loopback or xds.tls):
+        yield "xds", xds.address
+    if (admin.tokens.reader or admin.tokens.operator) and not (admin.address.is_loopback or admin.tls):
         yield "admin", admin.address

@@ -49,7 +49,7 @@ class Limits:
     max_names: int = 100_000
     max_connection_age: float = 0.0
     max_request_rate: int = 1_000
-    silence: float = 30.0
+    silence: float = 60.0
 
 
 class Departed:

@@ -27,7 +27,7 @@ LAST_WORDS_MS = 1_000
 GRACE = 5.0
 """Seconds that streams get to end after a stop."""
 
-HANDSHAKE_MS = 10_000
+HANDSHAKE_MS = 30_000
 """What a peer gets from connecting until TLS and HTTP/2 are set up; gRPC's own default is two minutes."""
 
 IDLE_MS = 300_000

@@ -1,8 +1,10 @@
-"""A real Envoy over mutual TLS, as `envoy/bootstrap-mtls.yaml` has it: known by its SPIFFE ID, kept to its group."""
+"""Real Envoys that prove who they are: over mutual TLS as `envoy/bootstrap-mtls.yaml` has it, and by a token."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -11,7 +13,7 @@ from tests.support.callers import tls_settings
 from tests.support.certificates import Authority
 from tests.support.fleet import SLACK, Fleet
 from xds_server.demo.backends import Backend
-from xds_server.demo.bootstrap import Mode, bootstrap_folder
+from xds_server.demo.bootstrap import Mode, bootstrap_folder, render_bootstrap
 from xds_server.demo.polling import until
 from xds_server.demo.world import assignment, cluster, listener, route, routes
 from xds_server.demo.yaml_files import write_documents
@@ -19,6 +21,7 @@ from xds_server.demo.yaml_files import write_documents
 pytestmark = [pytest.mark.envoy, pytest.mark.timeout(120)]
 
 ID = "spiffe://example.org/edge"
+TOKEN = "planted-lab-0123456789"
 
 
 def write_client(folder: Path, authority: Authority) -> None:
@@ -78,6 +81,35 @@ async def test_k102_mutual_tls_with_a_real_envoy(fleet: Fleet, tmp_path: Path, b
     await until(denied, within=10 * SLACK, what="the other group is denied")
     assert not await plane.node("envoy-2")
     assert (await plane.node("envoy-1"))["connected"]
+
+
+async def test_k102_a_token_in_the_metadata_of_a_real_envoy(
+    fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As docs/security.md says: `initial_metadata` of the `grpc_service`."""
+    (tmp_path / "lab").write_text(TOKEN)
+    auth = {"clients": [{"token_file": str(tmp_path / "lab"), "groups": ["lab"]}]}
+    plane = fleet.tidegate({"xds": {"auth": auth}})
+    await plane.start()
+    without = await fleet.envoy(Mode.SOTW, plane.xds, node="without", cluster="lab")
+
+    def with_token(*args: Any, **more: Any) -> str:
+        made = json.loads(render_bootstrap(*args, **more))
+        (service,) = made["dynamic_resources"]["ads_config"]["grpc_services"]
+        service["initial_metadata"] = [{"key": "authorization", "value": f"Bearer {TOKEN}"}]
+        return json.dumps(made)
+
+    monkeypatch.setattr("xds_server.demo.envoys.render_bootstrap", with_token)
+    await fleet.envoy(Mode.SOTW, plane.xds, node="with", cluster="lab")
+
+    async def known() -> bool:
+        return (await plane.node("with")).get("identity") == "token lab"
+
+    await until(known, within=10 * SLACK, what="the Envoy with the token is known")
+    assert not await plane.node("without")
+    assert 'rejected_total{reason="unauthenticated"}' in (await plane.request("/metrics"))[1]
+    assert TOKEN not in plane.child.tail(10_000)
+    assert await without.stats("control_plane.connected_state") == {"control_plane.connected_state": 0}
 
 
 async def _answer(url: str) -> str:
