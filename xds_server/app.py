@@ -33,10 +33,12 @@ from xds_server.snapshot.preflight import EnvoyChecker, Preflight
 from xds_server.snapshot.snapshot import LeftOut
 from xds_server.sources.base import Source
 from xds_server.sources.files.located import Locating
+from xds_server.sources.push import PushSource
 from xds_server.sources.registry import make_sources
 from xds_server.status.audit import Audit
 from xds_server.status.events import EventBus
 from xds_server.status.gauges import observe_fleet, observe_store
+from xds_server.status.pushes import PushTies
 from xds_server.status.state import State
 from xds_server.status.tracker import Tracker
 from xds_server.stream.admission import grouping_of
@@ -110,7 +112,10 @@ def build(settings: Settings) -> App:
     preflight = _preflight(settings, metrics)
     assembler = Assembler(Locating(decode), prune_routes, preflight.refused if preflight else None)
     pipeline = Pipeline(assembler, groups, coalesce, metrics, audit.emit, keep=state.save)
-    sources = [(source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings)]
+    sources = [(source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings, decode)]
+    push = next(((each, feed) for each, feed in sources if isinstance(each, PushSource)), None)
+    if push is not None:
+        push[0].tie(PushTies(pipeline, groups, push[1], audit, state))
     pipeline.restore(state.restored)
     limits = Limits(
         settings.xds.max_streams,
@@ -142,6 +147,7 @@ def build(settings: Settings) -> App:
         pipeline,
         audit,
         state.flushed,
+        push[0] if push is not None else None,
     )
     metrics.observe(names.CREDENTIAL_UP, credentials.up)
     xds = XdsServer(

@@ -13,6 +13,7 @@ from xds_server.admin.worker import Worker
 from xds_server.snapshot.feed import SourceReport
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.snapshot import Hold, Snapshot
+from xds_server.sources.push import PushSource
 from xds_server.status.audit import Audit
 from xds_server.status.events import EventBus
 from xds_server.status.tracker import Tracker
@@ -37,7 +38,7 @@ class AdminDeps:
     """All that the handlers use. Every call but `render` is made on the event loop; `render` in a worker thread.
 
     `ready` gives None, or why the process is not ready. `metrics_text` takes an `Accept` header and gives body
-    and content type. `stored` waits until what is served, and the audit log, are on disk. `replica` is this process's name among replicas (in Kubernetes the pod's).
+    and content type. `stored` waits until what is served, and the audit log, are on disk. `push` is None where no source of that kind is configured. `replica` is this process's name among replicas (in Kubernetes the pod's).
     """
 
     groups: Groups
@@ -50,6 +51,7 @@ class AdminDeps:
     rollbacks: Rollbacks
     audit: Audit
     stored: Callable[[], Awaitable[None]]
+    push: PushSource | None = None
     replica: str = field(default_factory=socket.gethostname)
 
 

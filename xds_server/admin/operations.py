@@ -18,6 +18,8 @@ from xds_server.admin import (
     nodes,
     origins,
     pages,
+    push,
+    push_shapes,
     rollback,
     shapes,
 )
@@ -56,6 +58,14 @@ class Operation:
 _MISSING = (HTTPStatus.NOT_FOUND,)
 _WRONG_OR_MISSING = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 _WRITES = (*_WRONG_OR_MISSING, HTTPStatus.FORBIDDEN, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+_PUSHES = (
+    *_WRITES,
+    HTTPStatus.CONFLICT,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+)
+_OWNER = Parameter("owner", "Name of the program that owns the set.")
 _GROUP = Parameter("group", "Name of a group.")
 _VERSION = Parameter("version", "A version, or its seq.")
 _FROM = Parameter("from", "A version or seq; the one before `to` when not given.", "query", required=False)
@@ -163,6 +173,35 @@ OPERATIONS = (
         shapes.AuditLog,
         (_AFTER, _LIMIT),
         (HTTPStatus.BAD_REQUEST,),
+    ),
+    Operation(
+        "/v1/push/{owner}/{group}",
+        push.put_set,
+        "Replace an owner's set of resources of a group.",
+        push_shapes.PushAnswer,
+        (_OWNER, _GROUP),
+        _PUSHES,
+        "PUT",
+        push_shapes.PushRequest,
+    ),
+    Operation(
+        "/v1/push/{owner}/{group}",
+        push.patch_set,
+        "Change an owner's set of resources of a group.",
+        push_shapes.PushAnswer,
+        (_OWNER, _GROUP),
+        _PUSHES,
+        "PATCH",
+        push_shapes.PushRequest,
+    ),
+    Operation(
+        "/v1/push/{owner}/{group}",
+        push.delete_set,
+        "Drop an owner's set of resources of a group.",
+        push_shapes.PushAnswer,
+        (_OWNER, _GROUP),
+        (HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN),
+        "DELETE",
     ),
     Operation(
         "/v1/events",

@@ -151,7 +151,7 @@ def node(report: NodeReport, replica: str) -> node_shapes.Node:
 
 def source(report: SourceReport) -> shapes.Source:
     """A source."""
-    errors = [_source_error(problem) for problem in report.problems[:MOST_ERRORS]]
+    errors = [source_error(problem) for problem in report.problems[:MOST_ERRORS]]
     return shapes.Source(
         report.name,
         report.kind,
@@ -189,6 +189,7 @@ def _node_type(report: TypeReport) -> node_shapes.NodeType:
     )
 
 
-def _source_error(problem: Problem) -> shapes.SourceError:
+def source_error(problem: Problem) -> shapes.SourceError:
+    """A problem of a source."""
     origin = problem.origin
     return shapes.SourceError(problem.message, origin.path, origin.line, problem.field, origin.document, problem.reason)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
+from typing import Any
 
 import structlog
 from aiohttp import web
@@ -19,8 +20,16 @@ log = structlog.get_logger(__name__)
 class RefusedError(Exception):
     """Raised by a handler that answers with a problem; `errors` names the parameters that are wrong."""
 
-    def __init__(self, status: HTTPStatus, detail: str, errors: Sequence[FieldError] = ()) -> None:
+    def __init__(
+        self,
+        status: HTTPStatus,
+        detail: str,
+        errors: Sequence[FieldError] = (),
+        more: Mapping[str, object] | None = None,
+    ) -> None:
+        """`more` has further fields of `Problem`."""
         super().__init__(detail)
+        self.more = more or {}
         self.status = status
         self.detail = detail
         self.errors = list(errors)
@@ -37,9 +46,17 @@ def bad_request(*errors: FieldError) -> RefusedError:
     return RefusedError(HTTPStatus.BAD_REQUEST, detail, errors)
 
 
-def problem(request: web.Request, status: HTTPStatus, detail: str, errors: Sequence[FieldError] = ()) -> web.Response:
+def problem(
+    request: web.Request,
+    status: HTTPStatus,
+    detail: str,
+    errors: Sequence[FieldError] = (),
+    more: Mapping[str, Any] | None = None,
+) -> web.Response:
     """A problem document. Its `type` is about:blank: the status says all that a program needs."""
-    document = Problem("about:blank", status.phrase, status, detail, request.rel_url.raw_path, list(errors))
+    document = Problem(
+        "about:blank", status.phrase, status, detail, request.rel_url.raw_path, list(errors), **(more or {})
+    )
     return web.Response(
         body=encode(document),
         status=status,
@@ -54,7 +71,7 @@ async def answer_problems(request: web.Request, handler: Handler) -> web.StreamR
     try:
         return await handler(request)
     except RefusedError as error:
-        return problem(request, error.status, error.detail, error.errors)
+        return problem(request, error.status, error.detail, error.errors, error.more)
     except web.HTTPException as error:
         return _from_aiohttp(request, error)
     except WorkStoppedError:

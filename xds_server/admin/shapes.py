@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 Stamp = Annotated[str, Meta(description="RFC 3339, UTC", extra_json_schema={"format": "date-time"})]
 """A moment."""
@@ -288,8 +288,16 @@ class FieldError(Struct):
     message: str
 
 
+class NameConflict(Struct):
+    """A name that another owner holds."""
+
+    type: TypeKey
+    name: str
+    holder: str
+
+
 class Problem(Struct):
-    """An error, as RFC 9457 has it."""
+    """An error, as RFC 9457 has it. `conflicts` and `current` are told where a push was refused for them."""
 
     type: str
     title: str
@@ -297,6 +305,8 @@ class Problem(Struct):
     detail: str
     instance: str
     errors: list[FieldError]
+    conflicts: list[NameConflict] | UnsetType = UNSET
+    current: str | UnsetType | None = UNSET
 
 
 def encode(value: object) -> bytes:

@@ -39,6 +39,8 @@ async def body_of(request: web.Request, shape: type[Body]) -> Body:
         return msgspec.json.decode(await request.read(), type=shape)
     except msgspec.ValidationError as error:
         raise bad_request(_told(str(error))) from None
+    except RecursionError:
+        raise bad_request(FieldError("", "the body is nested too deeply")) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise bad_request(FieldError("", "the body is no valid JSON")) from None
 

@@ -40,7 +40,8 @@ def read(paths: Sequence[Path]) -> Inputs:
     units = {str(path): load(path) for path in paths}
     assembly = assemble(units, decode, prune_routes)
     read_units = [unit for each in units.values() for unit in each]
-    documents = {document.origin: document for unit in read_units for document in unit.documents}
+    declared = (document for unit in read_units for document in unit.documents)
+    documents = {document.origin: document for document in declared if isinstance(document, NativeDocument)}
     left_out = _left_out(assembly.groups, assembly.problems, documents)
     problems = sorted([*_told(assembly.problems, documents), *left_out], key=_order)
     return Inputs(len(read_units), assembly.groups, problems, frozenset(_several(read_units)), documents)

@@ -23,6 +23,25 @@ class NativeDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class EncodedDocument:
+    """One xDS resource as the bytes of its message, of type `type_url`.
+
+    `name` is the resource's name as its source knows it; `within` as in `NativeDocument`.
+    """
+
+    group: str
+    type_url: str
+    name: str
+    body: bytes
+    origin: Origin
+    within: str = ""
+
+
+Declared = NativeDocument | EncodedDocument
+"""One resource, in one of the forms in which it can be declared."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     """All that one place (a file, a pushing owner) declares now; it replaces what that place said before.
 
@@ -31,6 +50,6 @@ class Unit:
     """
 
     key: str
-    documents: tuple[NativeDocument, ...] = ()
+    documents: tuple[Declared, ...] = ()
     problems: tuple[Problem, ...] = ()
     broken: bool = False

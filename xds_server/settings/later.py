@@ -23,7 +23,7 @@ LATER = frozenset(
 )
 """Paths; what lies below one is meant too."""
 
-LATER_KINDS = frozenset({"kubernetes", "push"})
+LATER_KINDS = frozenset({"kubernetes"})
 """Kinds of sources."""
 
 

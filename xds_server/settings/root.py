@@ -8,7 +8,7 @@ from xds_server.settings.fleet import Degradation, GroupRule, Provision, Rollout
 from xds_server.settings.observers import Observers
 from xds_server.settings.runtime import Kubernetes, Log
 from xds_server.settings.safety import History, Preflight
-from xds_server.settings.sources import Files, SourceEntry
+from xds_server.settings.sources import Files, SourceEntries
 from xds_server.settings.units import Filename
 from xds_server.settings.xds import Xds
 
@@ -22,7 +22,7 @@ class Settings(Section):
     """The admin API."""
     state_dir: Filename | None = None
     """Directory for history and the last known good; none: they are in memory only."""
-    sources: tuple[SourceEntry, ...] = ()
+    sources: SourceEntries = ()
     """Where configuration comes from."""
     files: Files = Files()
     """What holds for all entries of kind `files`."""

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Discriminator, Tag
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from xds_server.settings.base import Section
 from xds_server.settings.plugins import plug_ins
-from xds_server.settings.units import Duration, Filename
+from xds_server.settings.units import Count, Duration, Filename
 
 GROUP = "tidegate.sources"
 PLUG_IN = "plug-in"
 BUILT_IN = ("files", "kubernetes", "push")
+
+
+Owner = Annotated[str, Field(min_length=1)]
+"""The name of a program that pushes."""
 
 
 def _known_kind(kind: str) -> str:
@@ -52,7 +56,13 @@ class PushEntry(Section):
     """Sets of resources that outside programs own, over gRPC and HTTP."""
 
     kind: Literal["push"]
-    """`push`"""
+    """`push`; at most one entry is of this kind."""
+    max_sets: Count = 1_000
+    """Sets at most: one for each owner and group."""
+    max_resources: Count = 200_000
+    """Resources at most in all sets."""
+    expect: tuple[Owner, ...] = ()
+    """Owners without whose sets nothing is served after a start, unless the last known good is."""
 
 
 class PlugInEntry(Section):
@@ -83,6 +93,17 @@ SourceEntry = Annotated[
     Discriminator(_tag),
 ]
 """One entry of `sources`."""
+
+
+def _one_push(entries: tuple[SourceEntry, ...]) -> tuple[SourceEntry, ...]:
+    """Requests do not say to which entry they are made."""
+    if sum(entry.kind == "push" for entry in entries) > 1:
+        raise PydanticCustomError("expected", "at most one entry of kind push")
+    return entries
+
+
+SourceEntries = Annotated[tuple[SourceEntry, ...], AfterValidator(_one_push)]
+"""The list `sources`."""
 
 
 class Files(Section):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from xds_server.ir.declared import NativeDocument, Unit
+from xds_server.ir.declared import Declared, EncodedDocument, Unit
 from xds_server.ir.problem import Problem, ProblemError
 from xds_server.wire.resource import Resource
 from xds_server.wire.types import ENDPOINT, PREFIX
 
-Decode = Callable[[NativeDocument], Resource]
+Decode = Callable[[Declared], Resource]
 
 Address = tuple[str, str, str]
 """(group, type URL, name)."""
@@ -66,7 +66,7 @@ def duplicate(group: str, first: Resource, second: Resource, field: str = "") ->
     return Problem(second.origins[0], "DuplicateName", message, field)
 
 
-def _note_invalid(compiled: CompiledUnit, document: NativeDocument, problem: Problem) -> None:
+def _note_invalid(compiled: CompiledUnit, document: Declared, problem: Problem) -> None:
     compiled.problems.append(problem)
     address = _address_of(document)
     # A wrong type is most often a slip in a type that was right before, and so tells nothing of what is meant.
@@ -76,8 +76,10 @@ def _note_invalid(compiled: CompiledUnit, document: NativeDocument, problem: Pro
         compiled.invalid[address] = problem
 
 
-def _address_of(document: NativeDocument) -> Address | None:
+def _address_of(document: Declared) -> Address | None:
     """The address of a document that can't be decoded, as far as it tells type and name."""
+    if isinstance(document, EncodedDocument):
+        return (document.group, document.type_url, document.name)
     type_url = document.body.get("@type")
     if not isinstance(type_url, str):
         return None

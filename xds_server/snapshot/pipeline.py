@@ -75,6 +75,9 @@ class Pipeline:
         self.synced = asyncio.Event()
         self._dirty = asyncio.Event()
         self._last_word = 0.0
+        self._handed = 0
+        self._taken_in = 0
+        self._progress = asyncio.Event()
         self._told: dict[str, tuple[object, ...]] = {}
 
     def feed(self, name: str, kind: str) -> Feed:
@@ -112,6 +115,13 @@ class Pipeline:
         """How every source fares."""
         return [feed.report() for feed in self._feeds]
 
+    async def settled(self) -> None:
+        """Wait until all that was handed over so far has been taken in, which needs that all sources are synced."""
+        target = self._handed
+        while self._taken_in < target:
+            self._progress.clear()
+            await self._progress.wait()
+
     async def run(self) -> None:
         """Assemble and publish whenever something was handed over, and once at the start: there may be no sources."""
         self._wake()
@@ -125,6 +135,7 @@ class Pipeline:
 
     def _wake(self) -> None:
         self._last_word = time.monotonic()
+        self._handed += 1
         self._dirty.set()
 
     async def _pause(self, first: float) -> None:
@@ -137,6 +148,7 @@ class Pipeline:
         if not all(feed.is_synced for feed in self._feeds):
             self._report()
             return
+        handed = self._handed
         batches = [Batch(rank, feed.name, feed.take()) for rank, feed in enumerate(self._feeds)]
         started = time.perf_counter()
         try:
@@ -144,6 +156,7 @@ class Pipeline:
         except Exception as error:  # noqa: BLE001 - a fault of ours must not end what is served
             _log.exception("assembly_failed")
             self._stumble(error)
+            self._note_taken_in(handed)
             return
         self._meter.built(time.perf_counter() - started)
         for rank, feed in enumerate(self._feeds):
@@ -156,6 +169,11 @@ class Pipeline:
         if snapshots:
             self._meter.push_latency(time.monotonic() - first)
         self._report()
+        self._note_taken_in(handed)
+
+    def _note_taken_in(self, handed: int) -> None:
+        self._taken_in = handed
+        self._progress.set()
 
     def _stumble(self, error: Exception) -> None:
         """Tell that a round failed: what was served before goes on to be served."""

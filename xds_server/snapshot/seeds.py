@@ -83,7 +83,10 @@ class Seeds:
 
 
 def _place_of(origin: Origin) -> str:
-    return origin.path or f"{origin.api_version}/{origin.kind}/{origin.namespace}/{origin.name}"
+    """A file, or an object of a source that has no files (and so no lines)."""
+    if origin.path and (origin.line or not origin.kind):
+        return origin.path
+    return f"{origin.path}/{origin.api_version}/{origin.kind}/{origin.namespace}/{origin.name}"
 
 
 def _places_of(unit: Unit) -> Iterable[str]:

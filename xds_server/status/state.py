@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from xds_server.settings.root import Settings
 from xds_server.snapshot.history.store import Store, open_store
 from xds_server.snapshot.snapshot import Snapshot
+from xds_server.sources.push.model import Changed, Place, PushedSet
 from xds_server.status.audit import Audit
 from xds_server.status.audit_entry import Action
 from xds_server.status.audit_file import Journal
@@ -45,19 +46,32 @@ class State:
         if self.store is not None:
             self.store.save(snapshot)
 
+    @property
+    def pushed(self) -> Mapping[Place, PushedSet]:
+        """The sets that outside programs owned before."""
+        return self.store.pushed.restored if self.store is not None else {}
+
+    def keep(self, changed: Changed) -> None:
+        """Store a change of such a set some time soon."""
+        if self.store is not None:
+            self.store.pushed.keep(changed)
+
     async def flushed(self) -> None:
         """Wait until everything so far is on disk."""
         if self.store is not None and self.journal is not None:
             await self.store.writer.flushed()
+            await self.store.pushed.writer.flushed()
             await self.journal.writer.flushed()
 
     async def run(self) -> None:
         """Write until `close` is called."""
         if self.store is not None and self.journal is not None:
-            await asyncio.gather(self.store.writer.run(), self.journal.writer.run())
+            await asyncio.gather(self.store.writer.run(), self.store.pushed.writer.run(), self.journal.writer.run())
 
     async def close(self) -> None:
         """Write what is left, and let go of the directory; `run` must have been started."""
         if self.store is not None and self.journal is not None:
-            await asyncio.gather(self.store.writer.close(), self.journal.writer.close())
+            await asyncio.gather(
+                self.store.writer.close(), self.store.pushed.writer.close(), self.journal.writer.close()
+            )
             self.store.close()

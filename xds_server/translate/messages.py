@@ -57,7 +57,7 @@ def rewrite(message: Message, edit: Edit | None = None) -> None:
     if message.DESCRIPTOR.full_name == ANY:
         _rewrite_any(message, edit)
         return
-    wanted = _anys().fields(message.DESCRIPTOR)
+    wanted = anys().fields(message.DESCRIPTOR)
     for field, value in message.ListFields():
         if field.message_type is not None and (edit is not None or field.number in wanted):
             for each in children(field, value):
@@ -72,7 +72,8 @@ def _rewrite_any(message: Anything, edit: Edit | None) -> None:
 
 
 @cache
-def _anys() -> Reach:
+def anys() -> Reach:
+    """The fields of messages below which an Any can be."""
     return Reach(lambda each: each.full_name == ANY)
 
 

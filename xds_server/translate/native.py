@@ -1,12 +1,13 @@
-"""From native xDS documents (proto3 JSON with `@type`) to resources, of any message type of Envoy's v3 API."""
+"""From native xDS documents (proto3 JSON with `@type`, or bytes) to resources, of any type of Envoy's v3 API."""
 
 from __future__ import annotations
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from xds_server.ir.declared import NativeDocument
+from xds_server.ir.declared import Declared, EncodedDocument, NativeDocument
 from xds_server.ir.problem import Problem, ProblemError
+from xds_server.translate.encoded import read_bytes
 from xds_server.translate.fault import MERGE_KEY, PARSE_ERRORS, Fault, find_fault, find_faults, join, unknown_type
 from xds_server.translate.messages import name_field, pack
 from xds_server.translate.protos import class_of, full_name, type_of
@@ -17,12 +18,24 @@ _MOST_FAULTS = 50
 """Faults of one document that are told."""
 
 
-def decode(document: NativeDocument) -> Resource:
+def decode(document: Declared) -> Resource:
     """Make the resource that a document declares.
 
     Raises:
         ProblemError: The type is not known, a field is unknown or has a wrong value, or the name is missing.
     """
+    message = _from_bytes(document) if isinstance(document, EncodedDocument) else _from_json(document)
+    return pack(message, _name(document, message), (document.origin,))
+
+
+def _from_bytes(document: EncodedDocument) -> Message:
+    found = read_bytes(document.type_url, document.body)
+    if isinstance(found, Fault):
+        raise _error(document, found)
+    return found
+
+
+def _from_json(document: NativeDocument) -> Message:
     fields = dict(document.body)
     type_url = fields.pop("@type", None)
     if not isinstance(type_url, str):
@@ -40,7 +53,7 @@ def decode(document: NativeDocument) -> Resource:
         raise _error(document, find_fault(fields, type_of(message)) or _plain(error)) from None
     if may_be_lax(fields) and (fault := find_fault(fields, type_of(message))) is not None:
         raise _error(document, fault)
-    return pack(message, _name(document, message), (document.origin,))
+    return message
 
 
 def faults(document: NativeDocument) -> list[Problem]:
@@ -52,7 +65,7 @@ def faults(document: NativeDocument) -> list[Problem]:
     return [_error(document, fault).problem for fault in find_faults(fields, type_of(cls()), _MOST_FAULTS)]
 
 
-def _name(document: NativeDocument, message: Message) -> str:
+def _name(document: Declared, message: Message) -> str:
     field = name_field(type_of(message))
     if field is None:
         text = f"{message.DESCRIPTOR.full_name} has no name, so it can't be served as a resource of its own"
@@ -63,7 +76,7 @@ def _name(document: NativeDocument, message: Message) -> str:
     return name
 
 
-def _error(document: NativeDocument, fault: Fault) -> ProblemError:
+def _error(document: Declared, fault: Fault) -> ProblemError:
     dot = "." if document.within and fault.path and not fault.path.startswith("[") else ""
     path = f"{document.within}{dot}{fault.path}"
     return ProblemError(Problem(document.origin, fault.reason, _printable(fault.message), _printable(path)))

@@ -158,7 +158,7 @@ class World:
             self.pipeline,
             self.audit,
             self.store,
-            REPLICA,
+            replica=REPLICA,
         )
 
     async def store(self) -> None:

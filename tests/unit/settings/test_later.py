@@ -29,7 +29,7 @@ def test_nothing_is_said_about_what_has_effect(load_text: Load) -> None:
 
 def test_every_later_key_of_the_whole_schema_is_named(load_text: Load) -> None:
     named = without_effect(load_text(WHOLE))
-    assert set(named) == LATER | {"sources[1] (kind kubernetes)", "sources[2] (kind push)"}
+    assert set(named) == LATER | {"sources[1] (kind kubernetes)"}
     assert named.index("xds.advertise") < named.index("observers") < named.index("kubernetes")
 
 

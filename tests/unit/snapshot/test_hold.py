@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hypothesis import given, settings, strategies as st
 
 from tests.unit.snapshot.test_closure import cluster, endpoints, listener, prune, resource, route
-from xds_server.ir.declared import NativeDocument
+from xds_server.ir.declared import Declared
 from xds_server.snapshot.assemble import Assembler
 from xds_server.snapshot.closure import Closure, Key, targets
 from xds_server.snapshot.hold import pin
@@ -97,7 +97,7 @@ def test_a_held_content_that_was_not_stored_comes_back_with_its_source() -> None
 
 
 def test_a_hold_and_its_release_are_publishes_of_their_own() -> None:
-    def no_decoder(_document: NativeDocument) -> Resource:
+    def no_decoder(_document: Declared) -> Resource:
         raise AssertionError
 
     assembler = Assembler(no_decoder, prune)

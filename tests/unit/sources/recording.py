@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from xds_server.ir.declared import Unit
+from xds_server.ir.declared import Declared, EncodedDocument, Unit
 from xds_server.ir.problem import Problem
 from xds_server.sources.files import FilesSource
 
@@ -53,7 +53,7 @@ class RecordingSink:
 
     def names(self) -> dict[str, list[object]]:
         """The names of the resources of each unit."""
-        return {key: [each.body.get("name") for each in unit.documents] for key, unit in self.units.items()}
+        return {key: [_name(each) for each in unit.documents] for key, unit in self.units.items()}
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds."""
@@ -95,3 +95,7 @@ def put(path: Path, text: str) -> None:
     fresh = path.with_name(f".{path.name}.fresh")
     fresh.write_text(text)
     fresh.replace(path)
+
+
+def _name(document: Declared) -> object:
+    return document.name if isinstance(document, EncodedDocument) else document.body.get("name")

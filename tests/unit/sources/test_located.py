@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from xds_server.ir.declared import NativeDocument
+from xds_server.ir.declared import Declared, NativeDocument
 from xds_server.ir.problem import Problem, ProblemError
 from xds_server.sources.files import load, located
 from xds_server.sources.files.located import Locating
@@ -17,8 +17,9 @@ BAD = '"@type": a/b.C\nname: y\ninner:\n  - a: 1\n  - wrong: 2\n'
 FIELD = "inner[1].wrong"
 
 
-def decode(document: NativeDocument) -> str:
+def decode(document: Declared) -> str:
     """Refuses what has `inner`."""
+    assert isinstance(document, NativeDocument)
     if "inner" in document.body:
         dot = "." if document.within else ""
         raise ProblemError(Problem(document.origin, "InvalidValue", "m", f"{document.within}{dot}{FIELD}"))

@@ -46,7 +46,7 @@ resources:
 """
     found = unit(text)
     assert not found.problems
-    assert [(each.body["name"], each.within, each.origin.line, each.origin.name) for each in found.documents] == [
+    assert [(each.origin.name, each.within, each.origin.line, each.origin.name) for each in found.documents] == [
         ("a", "resources[0]", 4, "a"),
         ("b", "resources[1].resource", 6, "b"),
         ("c", "resources[2].resource", 9, "c"),

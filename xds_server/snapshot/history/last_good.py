@@ -188,15 +188,28 @@ def _repair(file: _File) -> Fault:
         if file.damage is Damage.TORN:
             write_whole(path, file.data[: file.end])
             return Fault(str(path), f"{len(file.data) - file.end} bytes at its end were not whole and are cut off")
-        aside = path.with_name(f"{path.name}.corrupt-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
-        path.rename(aside)
+        aside = _rename(path)
         if file.stored:
             write_whole(path, file.data[: file.end])
-        for old in sorted(path.parent.glob("*.corrupt-*"), key=_corrupt_since)[:-_SET_ASIDE_KEPT]:
-            old.unlink(missing_ok=True)
     except OSError as error:
         return Fault(str(path), f"{file.why}; it can't be repaired: {error.strerror}")
     return Fault(str(path), f"{file.why}; {len(file.stored)} snapshots before that are whole", str(aside))
+
+
+def set_aside(path: Path, why: str) -> Fault:
+    """Rename a file that is wrong, of which the newest three stay beside it."""
+    try:
+        return Fault(str(path), why, str(_rename(path)))
+    except OSError as error:
+        return Fault(str(path), f"{why}; it can't be set aside: {error.strerror}")
+
+
+def _rename(path: Path) -> Path:
+    aside = path.with_name(f"{path.name}.corrupt-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
+    path.rename(aside)
+    for old in sorted(path.parent.glob("*.corrupt-*"), key=_corrupt_since)[:-_SET_ASIDE_KEPT]:
+        old.unlink(missing_ok=True)
+    return aside
 
 
 def _corrupt_since(path: Path) -> str:

@@ -133,11 +133,12 @@ def _changes(snapshot: Snapshot, before: Snapshot | None, vault: Vault) -> Itera
             vault.forget(url, name)
         for start in range(0, max(len(difference.changed), 1), _RESOURCES_PER_RECORD):
             part = difference.changed[start : start + _RESOURCES_PER_RECORD]
-            yield pb.Changes(type_url=url, set=[_resource(each, vault) for each in part], removed=removed)
+            yield pb.Changes(type_url=url, set=[record_of(each, vault) for each in part], removed=removed)
             removed = []
 
 
-def _resource(resource: Resource, vault: Vault) -> pb.Resource:
+def record_of(resource: Resource, vault: Vault) -> pb.Resource:
+    """The record of a resource, without its bytes or with encrypted ones where they hold a secret."""
     refs = resource.refs
     record = pb.Resource(name=resource.name, version=resource.version)
     if refs:

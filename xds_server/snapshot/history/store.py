@@ -14,6 +14,7 @@ import structlog
 
 from xds_server.settings.root import Settings
 from xds_server.snapshot.history.last_good import Fault, restore_group
+from xds_server.snapshot.history.pushed import PushedFile
 from xds_server.snapshot.history.segments import Bounds, GroupFiles
 from xds_server.snapshot.history.vault import Vault, read_key
 from xds_server.snapshot.history.writer import Writer
@@ -49,6 +50,10 @@ class Store:
             if folder.is_dir():
                 self._restore(folder)
         self.writer = Writer(self._write, self.failed)
+        self.pushed = PushedFile(root / "push" / "sets.changes", vault, self.failed)
+        for fault in self.pushed.faults:
+            _tell(fault)
+        self.faults += self.pushed.faults
 
     @property
     def audit_folder(self) -> Path:
@@ -67,8 +72,7 @@ class Store:
         now = self._clock()
         found = restore_group(folder, self._bounds, self._vault, now)
         for fault in found.faults:
-            tell = _log.error if fault.set_aside else _log.warning
-            tell("state_file_damaged", path=fault.path, reason=fault.message, set_aside=fault.set_aside)
+            _tell(fault)
         self.faults += found.faults
         if not found.snapshots:
             return
@@ -117,6 +121,11 @@ def open_store(
             raise OSError("history.key_file: expected a file with the key, since history.secrets is encrypt")
         key = read_key(history.key_file)
     return Store(settings.state_dir, Bounds(history.count, history.age), Vault(holds_secrets, key), clock)
+
+
+def _tell(fault: Fault) -> None:
+    tell = _log.error if fault.set_aside else _log.warning
+    tell("state_file_damaged", path=fault.path, reason=fault.message, set_aside=fault.set_aside)
 
 
 def _lock(root: Path) -> int:

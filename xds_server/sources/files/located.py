@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from xds_server.ir.declared import NativeDocument
+from xds_server.ir.declared import Declared
 from xds_server.ir.problem import Problem, ProblemError
 from xds_server.sources.files.positions import locate
 
@@ -37,11 +37,11 @@ class _File:
 class Locating(Generic[Made]):
     """Makes what `decode` makes. The file is read again when there is an error, which is rare; for one thread."""
 
-    def __init__(self, decode: Callable[[NativeDocument], Made]) -> None:
+    def __init__(self, decode: Callable[[Declared], Made]) -> None:
         self._decode = decode
         self._last: _File | None = None
 
-    def __call__(self, document: NativeDocument) -> Made:
+    def __call__(self, document: Declared) -> Made:
         """Decode a document.
 
         Raises:

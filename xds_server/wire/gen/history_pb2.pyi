@@ -119,3 +119,21 @@ class Snapshot(_message.Message):
     hold: Hold
     more: bool
     def __init__(self, group: _Optional[str] = ..., seq: _Optional[int] = ..., version: _Optional[str] = ..., created: _Optional[float] = ..., source: _Optional[str] = ..., change: _Optional[str] = ..., changes: _Optional[_Iterable[_Union[Changes, _Mapping]]] = ..., left_out: _Optional[_Union[AllLeftOut, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., more: _Optional[bool] = ...) -> None: ...
+
+class Pushed(_message.Message):
+    __slots__ = ("owner", "group", "version", "lease", "changes", "gone", "more")
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
+    GONE_FIELD_NUMBER: _ClassVar[int]
+    MORE_FIELD_NUMBER: _ClassVar[int]
+    owner: str
+    group: str
+    version: str
+    lease: float
+    changes: _containers.RepeatedCompositeFieldContainer[Changes]
+    gone: bool
+    more: bool
+    def __init__(self, owner: _Optional[str] = ..., group: _Optional[str] = ..., version: _Optional[str] = ..., lease: _Optional[float] = ..., changes: _Optional[_Iterable[_Union[Changes, _Mapping]]] = ..., gone: _Optional[bool] = ..., more: _Optional[bool] = ...) -> None: ...

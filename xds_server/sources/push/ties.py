@@ -1,0 +1,32 @@
+"""What the push source needs of the rest of the process; the composition root ties it up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from xds_server.ir.problem import Problem
+from xds_server.sources.push.model import Changed, Place, PushedSet
+
+
+class Ties(Protocol):
+    """All calls belong on the event loop."""
+
+    @property
+    def restored(self) -> Mapping[Place, PushedSet]:
+        """The sets that were in force before this process, as far as they were stored."""
+
+    def keep(self, changed: Changed) -> None:
+        """Have a change stored some time soon."""
+
+    def record(self, changed: Changed, actor: str, reason: str) -> None:
+        """Note a change in the audit log."""
+
+    async def settled(self, group: str) -> tuple[str, int] | None:
+        """Wait until all that was handed over is served, and stored: version and seq of the group then.
+
+        None when that takes too long to wait for.
+        """
+
+    def problems(self, place: Place) -> Sequence[Problem]:
+        """What of a set is not served now, and why."""
