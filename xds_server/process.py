@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import MutableMapping
 
-_THRESHOLDS = (50_000, 20, 100)
+_THRESHOLDS = (5_000, 20, 100)
 """New containers before the young are looked at, and how many such looks there are to one at older ones."""
 
 _EXPERIMENTS = "GRPC_EXPERIMENTS"

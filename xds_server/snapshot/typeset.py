@@ -91,7 +91,8 @@ class Typeset:
         self._total = sum(each.digest for each in resources.values()) & _DIGEST_BITS if total is None else total
         self._log = _Log()
         self._number = 0
-        self._root = self
+        # None for itself: a reference to itself would keep it, and all its bytes, until the collector comes by.
+        self._varied: Typeset | None = None
         self._overlay = NO_NAMES
         self._unknown: frozenset[str] | None = None
 
@@ -111,6 +112,11 @@ class Typeset:
         if self._unknown is None:
             self._unknown = frozenset(each.name for each in self if not each.is_known) or NO_NAMES
         return self._unknown
+
+    @property
+    def _root(self) -> Typeset:
+        """The typeset that this one is a variant of, itself if it is none."""
+        return self if self._varied is None else self._varied
 
     def __len__(self) -> int:
         return len(self.resources)
@@ -145,7 +151,7 @@ class Typeset:
             old = self.resources.get(name)
             if old is not None and new is not None:
                 new.make_ready_like(old)
-        if self._root is self and self._number == self._log.first + len(self._log.entries):
+        if self._varied is None and self._number == self._log.first + len(self._log.entries):
             successor._log = self._log
             successor._number = self._log.append(frozenset(real))
             successor.since(self)  # It is what streams will ask for; they find it ready.
@@ -160,7 +166,7 @@ class Typeset:
         variant: Typeset | None = self._variants.get(key)
         if variant is None:
             variant = self._changed(real)
-            variant._root = self._root
+            variant._varied = self._root
             variant._overlay = self._overlay | frozenset(real)
             variant._is_retired = self._is_retired
             if len(variant) < _VARIANTS_MEMBERS:

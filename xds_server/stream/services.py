@@ -39,10 +39,12 @@ class _End:
 
     def put(self, reason: Exception) -> None:
         """End the stream for that reason."""
-        if self.reason is None:
+        is_first = self.reason is None
+        # Whatever came before: to a client that has left gRPC can say nothing any more.
+        if is_first or isinstance(reason, grpc.aio.InternalError):
             self.reason = reason
-            if self._reading is not None:
-                self._reading.cancel()
+        if is_first and self._reading is not None:
+            self._reading.cancel()
 
     async def reached(self, reading: Coroutine[Any, Any, None]) -> None:
         """Read until the client has no more to say, or there is a reason to end.

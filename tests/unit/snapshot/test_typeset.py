@@ -119,6 +119,24 @@ def test_a_line_of_typesets_lives_no_longer_than_somebody_holds_them() -> None:
     assert [each() is not None for each in line] == [False] * 19 + [True]
 
 
+def test_a_typeset_needs_no_collector_to_go() -> None:
+    """It may hold megabytes, and the collector of a server comes by seldom."""
+    gc.disable()
+    try:
+        typeset = empty(CLUSTER).evolve(made({"a": "1"}))
+        successor = typeset.evolve(made({"a": "2"}))
+        variant = typeset.overlay(made({"b": "1"}))
+        successor.since(variant)
+        typeset.retire()
+        gone = [weakref.ref(typeset), weakref.ref(variant), weakref.ref(successor)]
+        del typeset, variant
+        successor.retire()
+        del successor
+        assert [each() for each in gone] == [None] * 3
+    finally:
+        gc.enable()
+
+
 def test_variants_are_kept_within_bounds() -> None:
     typeset = empty(CLUSTER).evolve(made({str(number): "1" for number in range(1000)}))
     variants = [weakref.ref(typeset.overlay(made({"0": str(number)}))) for number in range(2, 3000)]
