@@ -59,7 +59,7 @@ fmt: $(dev_ready) ## Format the code and repair what can be repaired
 
 docs: $(dev_ready) ## Write what is generated: pages of docs/, code of proto/
 	$(python) -m xds_server.settings.reference docs/configuration.md
-	$(python) -m grpc_tools.protoc -Iproto --python_out=xds_server/wire/gen --pyi_out=xds_server/wire/gen proto/*.proto
+	$(python) -m grpc_tools.protoc -Iproto --python_out=xds_server/wire/gen --pyi_out=xds_server/wire/gen $$(find proto -name "*.proto")
 
 # `make lock ARGS=--upgrade` takes newer versions. demo.lock holds the same versions as dev.lock.
 lock: $(dev_ready) ## Resolve the dependencies of pyproject.toml anew into requirements/

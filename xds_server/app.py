@@ -34,6 +34,7 @@ from xds_server.snapshot.snapshot import LeftOut
 from xds_server.sources.base import Source
 from xds_server.sources.files.located import Locating
 from xds_server.sources.push import PushSource
+from xds_server.sources.push.rpc import PushService
 from xds_server.sources.registry import make_sources
 from xds_server.status.audit import Audit
 from xds_server.status.events import EventBus
@@ -150,15 +151,17 @@ def build(settings: Settings) -> App:
         push[0] if push is not None else None,
     )
     metrics.observe(names.CREDENTIAL_UP, credentials.up)
+    rights = rights_of(settings.admin.tokens, credentials)
     xds = XdsServer(
         StreamContext(groups, tracker, metrics, waits, limits, grouping=grouping_of(settings.groups)),
         Authenticator(settings.xds.auth, credentials),
         watch_tls(credentials, "xds.tls", settings.xds.tls),
         audit,
+        [PushService(push[0], rights.operator)] if push is not None else [],
     )
     admin = AdminServer(
         deps,
-        rights_of(settings.admin.tokens, credentials),
+        rights,
         watch_tls(credentials, "admin.tls", settings.admin.tls),
         settings.admin.hosts,
     )

@@ -25,7 +25,16 @@ COMMAND = re.compile(r"^    (?:\$ )?((?:tidegate|curl|envoy|python|make|\.) .*?)
 SERVERS = ("tidegate serve", "envoy -c", "python -m http.server", "tidegate demo")
 """Commands that go on until they are ended."""
 
-ASKS = ("tidegate status", "tidegate explain", "tidegate events", "tidegate nodes", "tidegate diff", "tidegate rollback", "tidegate audit", "curl")
+ASKS = (
+    "tidegate status",
+    "tidegate explain",
+    "tidegate events",
+    "tidegate nodes",
+    "tidegate diff",
+    "tidegate rollback",
+    "tidegate audit",
+    "curl",
+)
 """Commands that need a server."""
 
 RUN_ELSEWHERE = {

@@ -37,7 +37,9 @@ def segments_of(folder: Path) -> list[Path]:
 
 async def send(server: Restartable, method: str, *path: str, **body: object) -> Json:
     """Ask its admin API for a change."""
-    answer: Json = json.loads(await asyncio.to_thread(Client(Access(server.plane.admin)).send, method, *path, body=body))
+    answer: Json = json.loads(
+        await asyncio.to_thread(Client(Access(server.plane.admin)).send, method, *path, body=body)
+    )
     return answer
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Protocol
 
 import grpc
 import grpc.aio
@@ -98,6 +100,15 @@ def _configuration(tls: ServerTls) -> grpc.ServerCertificateConfiguration:
     return grpc.ssl_server_certificate_configuration([(tls.key, tls.certificate)], tls.client_ca)
 
 
+class Guest(Protocol):
+    """A service that is no discovery service. It asks its callers by itself who they are: they are no nodes."""
+
+    name: str
+
+    def handler(self) -> grpc.GenericRpcHandler:
+        """What answers its calls."""
+
+
 class XdsServer:
     """The gRPC server of the control plane."""
 
@@ -107,21 +118,28 @@ class XdsServer:
         auth: Authenticator | None = None,
         tls: Watched[ServerTls] | None = None,
         audit: Audit | None = None,
+        guests: Sequence[Guest] = (),
     ) -> None:
         """Serve what is `shared` to those whom `auth` knows (None: to everybody), in plain text without `tls`.
 
-        `audit` is told whom it turns away from a group.
+        `audit` is told whom it turns away from a group. `guests` are other services on the same port.
         """
         turned_away = TurnedAway(shared.meter, audit)
         self._services = DiscoveryServices(shared, turned_away)
-        doorkeeper = Doorkeeper(auth or Authenticator(None, Credentials()), turned_away, (health.SERVICE_NAME,))
+        doorkeeper = Doorkeeper(
+            auth or Authenticator(None, Credentials()),
+            turned_away,
+            (health.SERVICE_NAME, *(each.name for each in guests)),
+        )
         self._server = grpc.aio.server(options=_options(shared.limits), interceptors=(doorkeeper,))
         self._tls = tls
         self._health = health.aio.HealthServicer()
         self._server.add_generic_rpc_handlers(tuple(self._services.handlers()))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         load_descriptors()
-        served = [service.name for service in SERVICES]
+        for guest in guests:
+            self._server.add_generic_rpc_handlers((guest.handler(),))
+        served = [*(service.name for service in SERVICES), *(guest.name for guest in guests)]
         known = (health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection((*served, *known), self._server)
         self._names = ("", *served)

@@ -14,11 +14,13 @@ VERSION = re.compile(r"Protobuf Python Version: [\d.]+|    (?:\d+|'[^']*'),\n")
 
 
 def test_the_generated_code_is_current(tmp_path: Path) -> None:
-    sources = sorted((ROOT / "proto").glob("*.proto"))
+    sources = sorted((ROOT / "proto").rglob("*.proto"))
     assert sources
-    arguments = ["protoc", f"-I{ROOT / 'proto'}", f"--python_out={tmp_path}", f"--pyi_out={tmp_path}"]
+    known = Path(protoc.__file__).parent / "_proto"  # what `python -m grpc_tools.protoc` adds by itself
+    arguments = ["protoc", f"-I{ROOT / 'proto'}", f"-I{known}", f"--python_out={tmp_path}", f"--pyi_out={tmp_path}"]
     assert protoc.main([*arguments, *map(str, sources)]) == 0
-    for made in tmp_path.iterdir():
-        committed = (GENERATED / made.name).read_text()
+    paths = {path.relative_to(tmp_path) for path in tmp_path.rglob("*_pb2.py*")}
+    for path in paths:
+        made, committed = tmp_path / path, (GENERATED / path).read_text()
         assert VERSION.sub("", made.read_text()) == VERSION.sub("", committed), "run `make docs`"
-    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in GENERATED.glob("*_pb2.py*")}
+    assert paths == {path.relative_to(GENERATED) for path in GENERATED.rglob("*_pb2.py*") if path.suffix != ".pyc"}
