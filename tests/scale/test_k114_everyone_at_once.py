@@ -77,13 +77,13 @@ async def _storm(members: Sequence[Member], *, claims: bool) -> list[float]:
 
 
 @asynccontextmanager
-async def _probed(server: Restartable) -> AsyncIterator[list[float]]:
+async def _probed(server: Restartable, *paths: str) -> AsyncIterator[list[float]]:
     """Ask for health and readiness all the time; the times that the answers took."""
     times: list[float] = []
 
     async def probe() -> None:
         while True:
-            for path in ("/healthz", "/readyz"):
+            for path in paths:
                 started = time.monotonic()
                 status, _ = await server.plane.request(path)
                 assert status == 200
@@ -109,7 +109,7 @@ def _check(what: str, times: list[float], probes: list[float]) -> None:
 
 async def _after_a_cut(server: Restartable, members: Sequence[Member], *, claims: bool) -> None:
     await asyncio.gather(*(member.go() for member in members))
-    async with _probed(server) as probes:
+    async with _probed(server, "/healthz", "/readyz") as probes:
         times = await _storm(members, claims=claims)
     _check(f"{len(members)} after a cut, {claims=}", times, probes)
 
@@ -119,8 +119,8 @@ async def _after_a_restart(server: Restartable, members: Sequence[Member]) -> No
     await asyncio.gather(*(member.go() for member in members))
     await server.plane.child.kill()
     storm = asyncio.create_task(_storm(members, claims=False))
-    await server.plane.start()
-    async with _probed(server) as probes:
+    await server.plane.start(ready=False)
+    async with _probed(server, "/healthz") as probes:
         times = await storm
     _check(f"{len(members)} after a restart", times, probes)
 
