@@ -66,7 +66,8 @@ async def _said(request: web.Request) -> Said:
     except UnicodeDecodeError:
         raise bad_request(FieldError("resources", "the body is no valid JSON")) from None
     remove = [(each.type, each.name) for each in body.remove]
-    return Said(body.version, resources, remove, body.lease_s, body.base)
+    base = None if body.base is None else str(body.base)
+    return Said(str(body.version), resources, remove, body.lease_s, base)
 
 
 async def _answer(asked: Awaitable[Outcome]) -> web.Response:

@@ -9,8 +9,8 @@ from msgspec import Meta, Struct
 
 from xds_server.admin.shapes import Counts, ResourceName, SourceError, Stamp
 
-OwnVersion = Annotated[str, Meta(description="The owner's own word for the state of its set; only ever compared")]
-Lease = Annotated[float | None, Meta(description="Seconds after which the set goes unless it is renewed")]
+OwnVersion = Annotated[str | int, Meta(description="The owner's own word for the state of its set; only ever compared")]
+Lease = Annotated[float | None, Meta(description="Seconds after which the set goes unless it is renewed; 0: never")]
 Resources = Annotated[
     list[Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]],
     Meta(description="Native xDS documents: proto3 JSON with @type"),
@@ -24,9 +24,9 @@ class PushRequest(Struct, forbid_unknown_fields=True):
     resources: Resources = []
     remove: list[ResourceName] = []
     lease_s: Lease = None
-    base: Annotated[str | None, Meta(description="The version that the change builds on; another one is refused")] = (
-        None
-    )
+    base: Annotated[
+        str | int | None, Meta(description="The version that the change builds on; another one is refused")
+    ] = None
 
 
 class PushSnapshot(Struct):

@@ -107,6 +107,12 @@ async def test_the_same_version_again_makes_no_snapshot(client: Client) -> None:
     assert (equal["changed"], equal["snapshot"]) == (True, first["snapshot"])
 
 
+async def test_a_version_may_be_a_number(client: Client) -> None:
+    assert (await send(client, "PUT", whole("1", "a")))["changed"]
+    assert not (await send(client, "PUT", {**whole("", "a"), "version": 1}))["changed"]
+    assert (await send(client, "PATCH", {**whole("", "a"), "version": 2, "base": 1}))["version"] == "2"
+
+
 async def test_a_fault_in_one_resource_is_told_by_field_and_changes_nothing(client: Client) -> None:
     first = await send(client, "PUT", whole("1", "a"))
     body = whole("2", "b", "c")
@@ -158,10 +164,10 @@ async def test_limits(client: Client) -> None:
     ("body", "field"),
     [
         ({}, "version"),
-        ({"version": 1}, "version"),
+        ({"version": 1.5}, "version"),
         ({"version": "1", "resources": {}}, "resources"),
         ({"version": "1", "lease_s": "1m"}, "lease_s"),
-        ({"version": "1", "lease_s": 0}, "lease_s"),
+        ({"version": "1", "lease_s": -1}, "lease_s"),
         ({"version": "1", "remove": [{"type": "cds"}]}, "remove[0]"),
         ({"version": "1", "remove": [{"type": "cds", "name": "a"}]}, "remove"),
         ({"version": "1", "base": "0"}, "base"),

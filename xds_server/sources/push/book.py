@@ -64,11 +64,11 @@ class Book:
             ConflictError, LimitError: it is refused.
         """
         if self.is_in_force(place, push.version):
-            return self._again(place, push, push.lease, now)
+            return self._again(place, push.lease or None, now)
         wanted = {_name(each): each for each in push.resources}
         old = self.sets.get(place)
         removed = [name for name in old.resources if name not in wanted] if old is not None else []
-        return self._take(place, replace(push, removed=removed), wanted, now)
+        return self._take(place, replace(push, removed=removed, lease=push.lease or None), wanted, now)
 
     def patch(self, place: Place, push: Push, now: float) -> Changed:
         """Add, replace and remove resources of a set; a set that is not there begins.
@@ -77,9 +77,9 @@ class Book:
             BaseError, ConflictError, LimitError: it is refused.
         """
         old = self.sets.get(place)
-        lease = push.lease if push.lease is not None else (old.lease if old is not None else None)
+        lease = (old.lease if old is not None else None) if push.lease is None else push.lease or None
         if self.is_in_force(place, push.version):
-            return self._again(place, push, lease, now)
+            return self._again(place, lease, now)
         current = old.version if old is not None else None
         if push.base is not None and push.base != current:
             raise BaseError(push.base, current)
@@ -111,11 +111,11 @@ class Book:
         """When the next lease runs out; None when there is none."""
         return min((each.expires for each in self.sets.values() if each.expires is not None), default=None)
 
-    def _again(self, place: Place, push: Push, lease: float | None, now: float) -> Changed:
+    def _again(self, place: Place, lease: float | None, now: float) -> Changed:
         pushed = self.sets[place]
         pushed.lease = lease
         self._renew(pushed, now)
-        return Changed(place, push.version, pushed, is_new=False)
+        return Changed(place, pushed.version, pushed, is_new=False)
 
     def _take(
         self,

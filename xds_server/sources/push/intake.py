@@ -72,8 +72,8 @@ def _faults(place: Place, said: Said, *, is_patch: bool) -> Iterator[tuple[str, 
     for field, text in (("owner", place.owner), ("group", place.group), ("version", said.version)):
         if not 0 < len(text) <= LONGEST_NAME or not text.isprintable():
             yield field, f"expected a text of 1 to {LONGEST_NAME} printable letters, found {len(text)}"
-    if said.lease is not None and not (math.isfinite(said.lease) and 0 < said.lease <= LONGEST_LEASE):
-        yield "lease_s", f"expected seconds, more than 0 and at most {LONGEST_LEASE:.0f}, found {said.lease:g}"
+    if said.lease is not None and not (math.isfinite(said.lease) and 0 <= said.lease <= LONGEST_LEASE):
+        yield "lease_s", f"expected seconds, 0 (none) to {LONGEST_LEASE:.0f}, found {said.lease:g}"
     if not is_patch and said.remove:
         yield "remove", "only PATCH removes by name; PUT removes what is not in `resources`"
     if not is_patch and said.base is not None:

@@ -28,8 +28,8 @@ class Place:
 class Push:
     """What an owner says of its set, once its resources are decoded.
 
-    `lease` is in seconds; None: no lease (when the set is replaced), the one that it has (when it is changed). `base`
-    is the version that a change builds on, None for any.
+    `lease` is in seconds, 0 for none; None: no lease (when the set is replaced), the one that it has (when it is
+    changed). `base` is the version that a change builds on, None for any.
     """
 
     version: str

@@ -58,7 +58,7 @@ ASKS = st.builds(
     st.sampled_from("123"),
     st.dictionaries(NAMES, st.integers(0, 2), max_size=4),
     st.lists(NAMES, max_size=2).map(tuple),
-    st.none() | st.sampled_from([1.0, 3.0]),
+    st.none() | st.sampled_from([0.0, 1.0, 3.0]),
     st.none() | st.sampled_from("123"),
 )
 
@@ -76,7 +76,7 @@ class Model:
                 return NoSetError
             del self.sets[ask.place]
             return None
-        lease = ask.lease if ask.what == "put" or ask.lease is not None else lease
+        lease = (ask.lease or None) if ask.what == "put" or ask.lease is not None else lease
         if version == ask.version:
             self._set(ask.place, version, there, lease, now)
             return None

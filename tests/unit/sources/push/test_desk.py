@@ -11,12 +11,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.unit.sources.recording import RecordingSink
-from xds_server.ir.declared import EncodedDocument
+from xds_server.ir.declared import Declared, EncodedDocument
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.sources.push import PushSource
 from xds_server.sources.push.model import Changed, InvalidError, Limits, Place, PushedSet, Said
 from xds_server.translate.native import decode
+from xds_server.wire.resource import Resource
 from xds_server.wire.types import CLUSTER
 
 pytestmark = pytest.mark.looptime
@@ -79,6 +80,30 @@ async def test_each_resource_is_a_unit_and_only_what_changed_is_handed_over() ->
         assert sink.names() == {}
     assert [each[1:] for each in tied.records] == [("me", f"version {n}") for n in "123"] + [("me", "dropped")]
     assert len(tied.kept) == 4
+
+
+async def test_a_change_of_one_among_thousands_costs_one() -> None:
+    decoded: list[str] = []
+
+    def counting(document: Declared) -> Resource:
+        made = decode(document)
+        decoded.append(made.name)
+        return made
+
+    tied, sink = Tied(), RecordingSink()
+    source = PushSource("push", counting, Limits(), ())
+    source.tie(tied)
+    task = asyncio.create_task(source.run(sink))
+    await source.put(PLACE, said("1", *(f"c{n}" for n in range(3000))), "me")
+    decoded.clear()
+    sink.calls.clear()
+    await source.patch(PLACE, said("2", "c5", timeout="2s"), "me")
+    assert decoded == ["c5"]
+    assert sink.calls == [(("billing/edge/cds/c5",), ())]
+    assert len(tied.kept[-1].set) == 1
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
 async def test_the_same_version_again_is_not_even_read() -> None:
