@@ -51,6 +51,7 @@ from xds_server.telemetry import names
 from xds_server.telemetry.eventlog import EventLog
 from xds_server.telemetry.logs import configure
 from xds_server.telemetry.metrics import Metrics
+from xds_server.telemetry.tracing import Traces, from_environment
 from xds_server.translate.native import decode
 from xds_server.translate.prune import prune_routes
 from xds_server.translate.render import to_json
@@ -89,6 +90,7 @@ class App:
     admin: AdminServer
     credentials: Credentials
     state: State
+    traces: Traces
     preflight: Preflight | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -112,7 +114,8 @@ def build(settings: Settings) -> App:
     coalesce = Coalesce(settings.xds.coalesce.quiet, settings.xds.coalesce.max)
     preflight = _preflight(settings, metrics)
     assembler = Assembler(Locating(decode), prune_routes, preflight.refused if preflight else None)
-    pipeline = Pipeline(assembler, groups, coalesce, metrics, audit.emit, keep=state.save)
+    traces = from_environment(version("tidegate"), os.environ)
+    pipeline = Pipeline(assembler, groups, coalesce, metrics, audit.emit, keep=state.save, traced=traces.change)
     sources = [(source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings, decode)]
     push = next(((each, feed) for each, feed in sources if isinstance(each, PushSource)), None)
     if push is not None:
@@ -153,7 +156,15 @@ def build(settings: Settings) -> App:
     metrics.observe(names.CREDENTIAL_UP, credentials.up)
     rights = rights_of(settings.admin.tokens, credentials)
     xds = XdsServer(
-        StreamContext(groups, tracker, metrics, waits, limits, grouping=grouping_of(settings.groups)),
+        StreamContext(
+            groups,
+            tracker,
+            metrics,
+            waits,
+            limits,
+            grouping=grouping_of(settings.groups),
+            traces=traces if traces.is_on else None,
+        ),
         Authenticator(settings.xds.auth, credentials),
         watch_tls(credentials, "xds.tls", settings.xds.tls),
         audit,
@@ -165,7 +176,7 @@ def build(settings: Settings) -> App:
         watch_tls(credentials, "admin.tls", settings.admin.tls),
         settings.admin.hosts,
     )
-    return App(groups, bus, pipeline, sources, xds, admin, credentials, state, preflight, stopping)
+    return App(groups, bus, pipeline, sources, xds, admin, credentials, state, traces, preflight, stopping)
 
 
 def _preflight(settings: Settings, metrics: Metrics) -> Preflight | None:
@@ -200,6 +211,7 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
             task.cancel()
         await asyncio.wait(running)
         await app.state.close()
+        await asyncio.to_thread(app.traces.close)
     _log.info("stopped")
 
 

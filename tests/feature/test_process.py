@@ -31,11 +31,11 @@ def test_grpc_knows_the_listener_that_serve_chooses() -> None:
     """A release without the experiment would say so, and the choice would be without effect."""
     ended = _serve_one()
     assert ended.stdout == "-event_engine_listener\n"
-    assert "nknown experiment" not in ended.stderr
+    assert "known experiment" not in ended.stderr
 
 
 def test_grpc_says_when_it_knows_an_experiment_not() -> None:
-    assert "nknown experiment" in _serve_one(GRPC_EXPERIMENTS="no_such_thing").stderr
+    assert "known experiment" in _serve_one(GRPC_EXPERIMENTS="no_such_thing").stderr
 
 
 def test_who_sets_the_experiments_has_the_last_word() -> None:

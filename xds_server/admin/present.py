@@ -129,6 +129,7 @@ def version(snapshot: Snapshot, tally: Tally) -> shapes.Version:
         counts(snapshot),
         tally.acked,
         tally.nacked,
+        tally.trace or None,
     )
 
 

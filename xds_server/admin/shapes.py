@@ -122,7 +122,10 @@ class Groups(Struct):
 
 
 class Version(Struct):
-    """One published snapshot; `acked` and `nacked` count the nodes that accepted all of it or refused any of it."""
+    """One published snapshot; `acked` and `nacked` count the nodes that accepted all of it or refused any of it.
+
+    `trace` is the id of its trace, where traces are made.
+    """
 
     seq: int
     version: str
@@ -131,6 +134,7 @@ class Version(Struct):
     counts: Counts
     acked: int
     nacked: int
+    trace: str | None
 
 
 class Versions(Struct):

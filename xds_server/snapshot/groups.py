@@ -27,13 +27,14 @@ def leave_out(_route: Resource, _missing: AbstractSet[str]) -> tuple[Resource | 
 
 
 class Tally:
-    """How many nodes accepted and refused one snapshot; a node counts once for each."""
+    """How many nodes accepted and refused one snapshot; a node counts once for each. `trace` tells how it came about."""
 
-    __slots__ = ("acked", "nacked")
+    __slots__ = ("acked", "nacked", "trace")
 
     def __init__(self) -> None:
         self.acked = 0
         self.nacked = 0
+        self.trace = ""
 
 
 class Group:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,6 +47,23 @@ class Meter(Protocol):
         """From the first change of a batch to its snapshot being handed to the streams."""
 
 
+class Trace(Protocol):
+    """The trace of one round of changes; times are of the monotonic clock."""
+
+    @property
+    def id(self) -> str:
+        """The trace's id; "" where there is none."""
+
+    def assembled(self, began: float, ended: float) -> None:
+        """The snapshots were made between these times."""
+
+    def published(self, attributes: Mapping[str, str | int], types: Mapping[str, str], began: float) -> None:
+        """A group is served a snapshot; `types` are the types that changed, with their versions."""
+
+
+Traced = Callable[[float], AbstractContextManager[Trace | None]]
+"""Begins the trace of what began at that time; None where nothing is traced."""
+
 Emit = Callable[[EventKind, dict[str, object]], object]
 Keep = Callable[[Snapshot], None]
 """Has a snapshot stored, without waiting for it."""
@@ -63,6 +81,7 @@ class Pipeline:
         emit: Emit,
         *,
         keep: Keep = lambda _snapshot: None,
+        traced: Traced = lambda _began: nullcontext(),
     ) -> None:
         self._assembler = assembler
         self._groups = groups
@@ -70,6 +89,7 @@ class Pipeline:
         self._meter = meter
         self._emit = emit
         self._keep = keep
+        self._traced = traced
         self._assembling = asyncio.Lock()
         self._feeds: list[Feed] = []
         self.synced = asyncio.Event()
@@ -150,7 +170,7 @@ class Pipeline:
             return
         handed = self._handed
         batches = [Batch(rank, feed.name, feed.take()) for rank, feed in enumerate(self._feeds)]
-        started = time.perf_counter()
+        started = time.monotonic()
         try:
             snapshots = await asyncio.to_thread(self._assembler.apply, batches, time.time())
         except Exception as error:  # noqa: BLE001 - a fault of ours must not end what is served
@@ -158,12 +178,17 @@ class Pipeline:
             self._stumble(error)
             self._note_taken_in(handed)
             return
-        self._meter.built(time.perf_counter() - started)
+        ended = time.monotonic()
+        self._meter.built(ended - started)
         for rank, feed in enumerate(self._feeds):
             feed.problems = self._assembler.problems(rank, feed.name)
             feed.objects = self._assembler.catalog.objects(rank)
-        for snapshot in snapshots:
-            self._publish(snapshot)
+        if snapshots:
+            with self._traced(first) as trace:
+                if trace is not None:
+                    trace.assembled(started, ended)
+                for snapshot in snapshots:
+                    self._publish(snapshot, trace)
         self._groups.set_synced()
         self.synced.set()
         if snapshots:
@@ -182,8 +207,9 @@ class Pipeline:
             feed.problems = [Problem(Origin(feed.name), "AssemblyFailed", message), *feed.problems]
         self._report()
 
-    def _publish(self, snapshot: Snapshot) -> None:
-        group = self._groups.obtain(snapshot.group)
+    def _publish(self, snapshot: Snapshot, trace: Trace | None = None) -> None:
+        group, began = self._groups.obtain(snapshot.group), time.monotonic()
+        before = group.current
         is_filled_in = group.current is not None and group.current.seq == snapshot.seq
         group.publish(snapshot)
         if is_filled_in:
@@ -191,8 +217,11 @@ class Pipeline:
         self._keep(snapshot)
         self._meter.published(snapshot.group)
         origin = {"source": snapshot.origin.source, "change": snapshot.origin.change}
-        data = {"group": snapshot.group, "version": snapshot.version, "seq": snapshot.seq, "origin": origin}
-        self._emit(EventKind.VERSION, data)
+        data: dict[str, str | int] = {"group": snapshot.group, "version": snapshot.version, "seq": snapshot.seq}
+        if trace is not None:
+            group.tally.trace = trace.id
+            trace.published({**data, **origin}, _changed_types(before, snapshot), began)
+        self._emit(EventKind.VERSION, {**data, "origin": origin})
 
     def _report(self) -> None:
         """Tell of each source whose health is not what was last told."""
@@ -203,3 +232,9 @@ class Pipeline:
             self._told[report.name] = health
             error = str(report.problems[0]) if report.problems else None
             self._emit(EventKind.SOURCE, {"source": report.name, "synced": report.synced, "error": error})
+
+
+def _changed_types(before: Snapshot | None, after: Snapshot) -> dict[str, str]:
+    """The versions of the types that are not what they were."""
+    old = before.types if before is not None else {}
+    return {url: typeset.version for url, typeset in after.types.items() if old.get(url) is not typeset}

@@ -75,6 +75,15 @@ class Departed:
         return legacy if group == node.group else NO_LEGACY
 
 
+class Traces(Protocol):
+    """Who follows a change to the nodes."""
+
+    def answered(
+        self, group: str, node: str, type_url: str, version: str, *, took: float, refusal: str | None = None
+    ) -> None:
+        """A node has answered a response of that version, `took` seconds after it was sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class StreamContext:
     """Shared by all streams of a server."""
@@ -87,3 +96,4 @@ class StreamContext:
     parser: RequestParser = field(default_factory=RequestParser)
     departed: Departed = field(default_factory=Departed)
     grouping: Grouping = field(default_factory=Grouping)
+    traces: Traces | None = None

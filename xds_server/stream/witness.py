@@ -5,7 +5,7 @@ from __future__ import annotations
 from xds_server.snapshot.groups import Group
 from xds_server.status.culprit import origins_of
 from xds_server.status.node import LiveNode
-from xds_server.stream.context import StreamContext
+from xds_server.stream.context import StreamContext, Traces
 from xds_server.stream.session import Answer, Session
 from xds_server.wire.types import key_of
 
@@ -38,6 +38,8 @@ class Witness:
     def _tell(self, answer: Answer, session: Session) -> None:
         response, views = answer.response, self._group.views
         key = key_of(response.type_url)
+        if self._shared.traces is not None:
+            self._trace(self._shared.traces, answer)
         if answer.error is None:
             self._shared.meter.acked(key, answer.took)
             self._shared.tracker.acked(self._node, key, response.version)
@@ -48,6 +50,11 @@ class Witness:
         contents = (answer.has.get(name) for name in response.changes)
         accepted = [each for each in contents if each is not None and each.version == response.changes[each.name]]
         self._group.tell_again(views.accept_some(response.serial, accepted, answer.sent))
+
+    def _trace(self, traces: Traces, answer: Answer) -> None:
+        response, node = answer.response, self._node
+        refusal = answer.error.message if answer.error else None
+        traces.answered(node.group, node.id, response.type_url, response.version, took=answer.took, refusal=refusal)
 
     def _refuse(self, answer: Answer, key: str, session: Session) -> None:
         response, message = answer.response, answer.error.message if answer.error else ""

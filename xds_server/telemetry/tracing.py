@@ -11,7 +11,6 @@ and so on (OpenTelemetry specification, "Environment Variable Specification"); w
 
 from __future__ import annotations
 
-import os
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -41,15 +40,22 @@ class Traces:
         self._changes: OrderedDict[Key, Span] = OrderedDict()
         self._offset = time.time_ns() - time.monotonic_ns()
 
+    @property
+    def is_on(self) -> bool:
+        """Whether there is anybody to make spans for."""
+        return self._tracer is not None
+
     @contextmanager
-    def change(self, began: float) -> Iterator[ChangeTrace]:
-        """A trace of what began at that time with the first word of a source."""
-        span = self._tracer.start_span("change", start_time=self._at(began)) if self._tracer else None
+    def change(self, began: float) -> Iterator[ChangeTrace | None]:
+        """A trace of what began at that time with the first word of a source; None where nothing is traced."""
+        if self._tracer is None:
+            yield None
+            return
+        span = self._tracer.start_span("change", start_time=self._at(began))
         try:
             yield ChangeTrace(self, span)
         finally:
-            if span is not None:
-                span.end()
+            span.end()
 
     def answered(
         self, group: str, node: str, type_url: str, version: str, *, took: float, refusal: str | None = None
@@ -93,16 +99,14 @@ class Traces:
 class ChangeTrace:
     """The trace of one round of changes, as it goes on."""
 
-    def __init__(self, traces: Traces, span: Span | None) -> None:
+    def __init__(self, traces: Traces, span: Span) -> None:
         self._traces = traces
         self._span = span
 
     @property
     def id(self) -> str:
-        """The trace's id, 32 hex digits; "" without one, or when it is not sampled."""
-        return (
-            format_trace_id(self._span.get_span_context().trace_id) if self._span and self._span.is_recording() else ""
-        )
+        """The trace's id, 32 hex digits; "" when it is not sampled."""
+        return format_trace_id(self._span.get_span_context().trace_id) if self._span.is_recording() else ""
 
     def assembled(self, began: float, ended: float) -> None:
         """The resources were made between these times."""
@@ -113,20 +117,19 @@ class ChangeTrace:
 
         `attributes` tell which one, among them its `group`; `types` are the types that changed, with their versions.
         """
-        if self._span is None or not self._span.is_recording():
+        if not self._span.is_recording():
             return
         for url, version in types.items():
             self._traces._remember((str(attributes["group"]), url, version), self._span)
         self._note("publish", began, time.monotonic(), attributes)
 
     def _note(self, name: str, began: float, ended: float, attributes: Mapping[str, AttributeValue]) -> None:
-        if self._span is not None:
-            span = self._traces._begin(name, self._span, began, attributes)
-            if span is not None:
-                span.end(self._traces._at(ended))
+        span = self._traces._begin(name, self._span, began, attributes)
+        if span is not None:
+            span.end(self._traces._at(ended))
 
 
-def from_environment(version: str, environment: Mapping[str, str] = os.environ) -> Traces:
+def from_environment(version: str, environment: Mapping[str, str]) -> Traces:
     """Traces as the environment configures them; `version` is told as `service.version`."""
     is_off = environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
     if is_off or environment.get("OTEL_TRACES_EXPORTER") == "none":

@@ -1,0 +1,135 @@
+"""Traces: one change of a file can be followed through assembly and publish to each node's answer, over OTLP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from tests.conformance.client import SLACK, refuse
+from tests.conformance.documents import World, marked
+from tests.conformance.server import Restartable, restartable
+from tests.conformance.wire import BOTH, Variant
+from xds_server.demo.polling import until
+from xds_server.wire.types import url_of
+
+
+class Collector:
+    """What a collector of traces has received over OTLP/HTTP."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.services: set[str] = set()
+        self.raw = b""
+
+    async def take(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        self.raw += body
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+            self.services |= {a.value.string_value for a in resource.resource.attributes if a.key == "service.name"}
+            self.spans += [span for scope in resource.scope_spans for span in scope.spans]
+        return web.Response(
+            body=ExportTraceServiceResponse().SerializeToString(), content_type="application/x-protobuf"
+        )
+
+    def named(self, name: str, trace: str) -> list[Span]:
+        return [span for span in self.spans if span.name == name and span.trace_id.hex() == trace]
+
+
+@asynccontextmanager
+async def collecting() -> AsyncIterator[tuple[Collector, str]]:
+    """A collector, and its address."""
+    collector, app = Collector(), web.Application(client_max_size=1 << 24)
+    app.router.add_post("/v1/traces", collector.take)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield collector, "http://{}:{}".format(*runner.addresses[0][:2])
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def traced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Restartable, Collector]]:
+    async with collecting() as (collector, address):
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
+        monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "100")
+        async with restartable(folder) as server:
+            yield server, collector
+
+
+def _values(span: Span) -> dict[str, str | int]:
+    return {a.key: a.value.string_value or a.value.int_value for a in span.attributes}
+
+
+async def _newest_trace(server: Restartable) -> str:
+    versions = (await server.get("/v1/groups/default/versions"))["versions"]
+    return str(versions[0]["trace"])
+
+
+@pytest.mark.parametrize("variant", BOTH)
+async def test_a_change_is_followed_from_the_file_to_the_answer_of_each_node(
+    variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with traced(tmp_path, monkeypatch) as (server, collector), server.clients() as clients:
+        world = World(server.files, "default")
+        world.write("a", marked("cds", "a", 1))
+        await server.served(world)
+        streams = [await clients.stream(variant, world, id=name) for name in ("willing", "unwilling")]
+        for stream in streams:
+            stream.ask("cds")
+            await stream.holding("cds", {"a": 1})
+        streams[1].answer = refuse
+        before = await server.group(world)
+        world.write("a", marked("cds", "a", 2))
+        version = await server.served(world, after=before["seq"])
+        trace = await _newest_trace(server)
+
+        async def both() -> list[Span] | None:
+            found = collector.named("push", trace)
+            return found if len(found) == len(streams) and collector.named("change", trace) else None
+
+        pushes = await until(both, within=5 * SLACK, what="both answers are traced", interval=0.05)
+        (change,) = collector.named("change", trace)
+        (assemble,) = collector.named("assemble", trace)
+        (publish,) = collector.named("publish", trace)
+        assert {each.parent_span_id for each in (assemble, publish, *pushes)} == {change.span_id}
+        assert _values(publish)["tidegate.version"] == version["version"]
+        assert _values(publish)["tidegate.change"] == "group=default/a.yaml"
+        assert change.start_time_unix_nano <= assemble.start_time_unix_nano <= assemble.end_time_unix_nano
+        assert assemble.end_time_unix_nano <= publish.start_time_unix_nano <= publish.end_time_unix_nano
+        answers = {_values(each)["tidegate.node"]: (each.status.code, each.status.message) for each in pushes}
+        assert answers == {"willing": (0, ""), "unwilling": (2, "refused by the test")}
+        assert {_values(each)["tidegate.type"] for each in pushes} == {url_of("cds")}
+        assert collector.services == {"tidegate"}
+
+
+async def test_a_collector_that_is_away_holds_up_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    async with restartable(tmp_path) as server, server.clients() as clients:
+        world = World(server.files, "default")
+        world.write("a", marked("cds", "a", 1))
+        stream = await clients.stream(Variant.DELTA, world)
+        stream.ask("cds")
+        await stream.holding("cds", {"a": 1})
+        assert len(await _newest_trace(server)) == 32
+
+
+async def test_without_a_collector_nothing_is_traced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OTEL_EXPORTER_OTLP_ENDPOINT", raising=False)
+    async with restartable(tmp_path) as server:
+        world = World(server.files, "default")
+        world.write("a", marked("cds", "a", 1))
+        await server.served(world)
+        versions = (await server.get("/v1/groups/default/versions"))["versions"]
+        assert [each["trace"] for each in versions] == [None] * len(versions)
