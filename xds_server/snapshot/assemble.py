@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from xds_server.ir.declared import Unit
@@ -62,6 +62,7 @@ class Assembler:
         self._wanted: dict[str, _Wanted] = {}
         self._published: dict[str, Snapshot] = {}
         self._held: dict[str, Types] = {}
+        self._waiting: set[Address] = set()
 
     def restore(self, snapshots: Sequence[Snapshot], ranks: Mapping[str, int]) -> None:
         """Begin with what each group was served last, before this process; `ranks` has the sources by name."""
@@ -87,12 +88,12 @@ class Assembler:
         """All standing problems of a source."""
         return self._seeds.problems(rank, source) + self.catalog.problems(rank)
 
-    def apply(self, batches: Iterable[Batch], now: float) -> list[Snapshot]:
+    def apply(self, batches: Iterable[Batch], now: float, only: Collection[str] | None = None) -> list[Snapshot]:
         """Take batches in; the new snapshots of the groups where what is served, or left out, is not as before.
 
-        `now` (POSIX seconds) is the time of their creation.
+        `now` (POSIX seconds) is the time of their creation. With `only` other groups wait for the next call without.
         """
-        touched: set[Address] = set()
+        touched, self._waiting = self._waiting, set()
         sources: dict[str, list[str]] = {}
         for batch in batches:
             touched |= self._seeds.hand_over(batch.rank, batch.units)
@@ -105,6 +106,9 @@ class Assembler:
         origin = Change(", ".join(sources), _summary([key for keys in sources.values() for key in sorted(keys)]))
         groups: dict[str, dict[Key, Resource | None]] = {}
         for group, url, name in touched:
+            if only is not None and group not in only:
+                self._waiting.add((group, url, name))
+                continue
             groups.setdefault(group, {})[url, name] = self.catalog.holder((group, url, name))
         rejected = self._rejected() if groups else {}
         made = (

@@ -91,6 +91,7 @@ class Pipeline:
         self._keep = keep
         self._traced = traced
         self._assembling = asyncio.Lock()
+        self._restored: frozenset[str] = frozenset()
         self._feeds: list[Feed] = []
         self.synced = asyncio.Event()
         self._dirty = asyncio.Event()
@@ -114,6 +115,7 @@ class Pipeline:
         for name, snapshots in restored.items():
             self._groups.obtain(name).restore(snapshots)
         ranks = {feed.name: rank for rank, feed in enumerate(self._feeds)}
+        self._restored = frozenset(restored)
         self._assembler.restore([snapshots[-1] for snapshots in restored.values()], ranks)
 
     async def hold(self, group: str, held: Hold, version: Snapshot) -> Snapshot:
@@ -164,15 +166,22 @@ class Pipeline:
             await asyncio.sleep(wait)
 
     async def _round(self, first: float) -> None:
-        """Nothing is published before all sources are synced: half a world would take the rest of it away."""
-        if not all(feed.is_synced for feed in self._feeds):
+        """Nothing is published before all sources are synced: half a world would take the rest of it away.
+
+        But for groups whose last good snapshot was restored: in them what was of the other sources stays.
+        """
+        synced = [(rank, feed) for rank, feed in enumerate(self._feeds) if feed.is_synced]
+        is_whole = len(synced) == len(self._feeds)
+        if not is_whole and not (synced and self._restored):
             self._report()
             return
         handed = self._handed
-        batches = [Batch(rank, feed.name, feed.take()) for rank, feed in enumerate(self._feeds)]
+        batches = [Batch(rank, feed.name, feed.take()) for rank, feed in synced]
         started = time.monotonic()
         try:
-            snapshots = await asyncio.to_thread(self._assembler.apply, batches, time.time())
+            snapshots = await asyncio.to_thread(
+                self._assembler.apply, batches, time.time(), None if is_whole else self._restored
+            )
         except Exception as error:  # noqa: BLE001 - a fault of ours must not end what is served
             _log.exception("assembly_failed")
             self._stumble(error)
@@ -180,7 +189,7 @@ class Pipeline:
             return
         ended = time.monotonic()
         self._meter.built(ended - started)
-        for rank, feed in enumerate(self._feeds):
+        for rank, feed in synced:
             feed.problems = self._assembler.problems(rank, feed.name)
             feed.objects = self._assembler.catalog.objects(rank)
         if snapshots:
@@ -189,8 +198,9 @@ class Pipeline:
                     trace.assembled(started, ended)
                 for snapshot in snapshots:
                     self._publish(snapshot, trace)
-        self._groups.set_synced()
-        self.synced.set()
+        if is_whole:
+            self._groups.set_synced()
+            self.synced.set()
         if snapshots:
             self._meter.push_latency(time.monotonic() - first)
         self._report()
