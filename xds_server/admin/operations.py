@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from xds_server.admin import (
     audit,
+    change_shapes,
     events,
     groups,
     health,
@@ -134,7 +135,7 @@ OPERATIONS = (
         (_GROUP,),
         _WRITES,
         "POST",
-        shapes.RollbackRequest,
+        change_shapes.RollbackRequest,
     ),
     Operation(
         "/v1/groups/{group}/rollback",
@@ -144,7 +145,7 @@ OPERATIONS = (
         (_GROUP,),
         (*_WRITES, HTTPStatus.CONFLICT),
         "DELETE",
-        shapes.ReleaseRequest,
+        change_shapes.ReleaseRequest,
     ),
     Operation(
         "/v1/nodes", nodes.list_nodes, "All nodes.", node_shapes.Nodes, (_IN_GROUP, _CONNECTED), _WRONG_OR_MISSING
@@ -170,7 +171,7 @@ OPERATIONS = (
         "/v1/audit",
         audit.list_entries,
         "Who changed what, newest first.",
-        shapes.AuditLog,
+        change_shapes.AuditLog,
         (_AFTER, _LIMIT),
         (HTTPStatus.BAD_REQUEST,),
     ),

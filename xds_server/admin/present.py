@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xds_server.admin import node_shapes, shapes
+from xds_server.admin import change_shapes, node_shapes, shapes
 from xds_server.admin.shapes import stamp
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
@@ -93,9 +93,9 @@ def hold(found: Hold) -> shapes.Held:
     return shapes.Held(found.to, found.by, found.reason, stamp(found.since))
 
 
-def entry(found: Entry) -> shapes.AuditEntry:
+def entry(found: Entry) -> change_shapes.AuditEntry:
     """An entry of the audit log."""
-    return shapes.AuditEntry(
+    return change_shapes.AuditEntry(
         found.id,
         stamp(found.at),
         found.actor,

@@ -12,10 +12,11 @@ from aiohttp import web
 
 from xds_server.admin import present, shapes
 from xds_server.admin.answers import answer
+from xds_server.admin.change_shapes import ReleaseRequest, RollbackRequest
 from xds_server.admin.deps import DEPS, AdminDeps
 from xds_server.admin.groups import find_group
 from xds_server.admin.problems import RefusedError
-from xds_server.admin.shapes import FieldError, ReleaseRequest, RollbackRequest
+from xds_server.admin.shapes import FieldError
 from xds_server.admin.writes import actor_of, body_of
 from xds_server.snapshot.groups import Group
 from xds_server.snapshot.snapshot import Hold

@@ -18,10 +18,6 @@ Counts = Annotated[dict[str, int], Meta(description="Numbers of resources by typ
 """How many resources there are."""
 
 
-Reason = Annotated[str, Meta(min_length=1, max_length=1000, pattern=r"\S", description="For people and the audit log")]
-"""Why somebody does something."""
-
-
 def stamp(at: float) -> str:
     """POSIX seconds as RFC 3339 in UTC with milliseconds."""
     return f"{datetime.fromtimestamp(at, UTC).isoformat(timespec='milliseconds')[:-6]}Z"
@@ -243,40 +239,6 @@ class Explanation(Struct):
     version: str
     objects: list[Origin]
     observations: list[Observation]
-
-
-class RollbackRequest(Struct, forbid_unknown_fields=True):
-    """Where to go back to, and why."""
-
-    to: Annotated[str | int, Meta(description="A version, or its seq")]
-    reason: Reason
-
-
-class ReleaseRequest(Struct, forbid_unknown_fields=True):
-    """Why."""
-
-    reason: Reason
-
-
-class AuditEntry(Struct):
-    """Something that was done. `id` rises; a version has the id of its event."""
-
-    id: int
-    at: Stamp
-    actor: str
-    action: str
-    target: str
-    reason: str
-    before: Any
-    after: Any
-    version: str
-
-
-class AuditLog(Struct):
-    """Entries, newest first; `next` is what to give as `after` for those before them, null at the end."""
-
-    entries: list[AuditEntry]
-    next: int | None
 
 
 class Health(Struct):
