@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from bench.documents import assignment_unit, world
 from xds_server.ir.declared import Unit
@@ -34,15 +34,15 @@ class StampingAssembler(Assembler):
         super().__init__(decode, prune_routes)
         self.made: dict[str, float] = {}
 
-    def apply(self, batches: Iterable[Batch], now: float) -> list[Snapshot]:
+    def apply(self, batches: Iterable[Batch], now: float, only: Collection[str] | None = None) -> list[Snapshot]:
         """See `Assembler.apply`."""
         taken = list(batches)
         times = [self.made.pop(key) for batch in taken for key in batch.units if key in self.made]
-        snapshots = super().apply(taken, now)
+        snapshots = super().apply(taken, now, only)
         for snapshot in snapshots:
             typeset = snapshot.typeset(ENDPOINT)
             if "@" not in typeset.version:
-                # A cached property: nobody has asked for it yet, and from now on it is this.
+                # A cached property: from now on it is this.
                 vars(typeset)["version"] = f"{typeset.version}@{int(min(times, default=now) * 1e9)}"
         return snapshots
 

@@ -138,7 +138,7 @@ class Pipeline:
         return [feed.report() for feed in self._feeds]
 
     async def settled(self) -> None:
-        """Wait until all that was handed over so far has been taken in, which needs that all sources are synced."""
+        """Wait until all that was handed over so far has been taken in (see `_round` for what that needs)."""
         target = self._handed
         while self._taken_in < target:
             self._progress.clear()

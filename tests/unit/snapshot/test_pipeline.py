@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.unit.snapshot.test_last_good import batch, names, served, site, unit
+from xds_server.ir.declared import NativeDocument, Unit
 from xds_server.ir.events import EventKind
+from xds_server.ir.origin import Origin
 from xds_server.snapshot.assemble import Assembler
 from xds_server.snapshot.feed import Feed
 from xds_server.snapshot.groups import Group, Groups
@@ -96,9 +98,9 @@ async def test_a_source_that_is_away_holds_up_nobody_and_loses_nothing() -> None
 
 async def test_a_group_without_a_last_good_waits_for_all_sources_beside_one_that_has() -> None:
     async with running(both()) as world:
-        fresh = unit("group=fresh/x.yaml", site("x"))
-        documents = tuple(type(each)("fresh", each.body, each.origin) for each in fresh.documents)
-        world.files.replace([unit("a.yaml", site("a")), type(fresh)(fresh.key, documents)])
+        origin = Origin("files", "/config/group=fresh/x.yaml")
+        fresh = Unit("group=fresh/x.yaml", tuple(NativeDocument("fresh", each, origin) for each in site("x")))
+        world.files.replace([unit("a.yaml", site("a")), fresh])
         world.files.synced()
         await world.settled()
         assert [group.name for group in world.groups] == ["g"]
