@@ -89,12 +89,19 @@ async def test_k20_after_a_kill_a_set_is_served_as_before_until_its_owner_comes_
             sources = {each["name"]: each for each in (await server.get("/v1/sources"))["sources"]}
             assert sources["push"]["synced"]
             # One owner comes back before the other; the names of both are still held.
-            assert not (await one.send("PUT", "1", marked("cds", "a", 1)))["changed"]
+            assert not (await one.send("PATCH", "1"))["changed"]
             await two.send("PATCH", "2", marked("cds", "b", 2))
             await stream.holding("cds", {"a": 1, "b": 2, "f": 1})
             conflicts = (await two.send("PATCH", "3", marked("cds", "a", 2), status=409))["conflicts"]
             assert conflicts == [{"type": "cds", "name": "a", "holder": "one"}]
             assert (await server.get("/v1/groups/default"))["counts"]["sds"] == 1, "what was not stored stays, too"
+            renewed = await one.send("PATCH", "1")
+            assert [each["reason"] for each in renewed["problems"]] == ["NotStored"]
+            whole = await one.send("PUT", "1", marked("cds", "a", 1), marked("sds", "s", 1))
+            assert (whole["changed"], whole["problems"]) == (True, [])
+            newcomer = await clients.stream(Variant.SOTW)
+            newcomer.ask("sds", "s")
+            await newcomer.holding("sds", {"s": 1})
 
 
 async def _has(server: Restartable, **counts: int) -> bool:

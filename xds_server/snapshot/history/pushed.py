@@ -65,7 +65,7 @@ class PushedFile:
         self.writer: Writer[_Part] = Writer(self._write, self._note_failure)
 
     def keep(self, changed: Changed) -> None:
-        """Have a change stored some time soon; to be called on the event loop."""
+        """Have a change stored some time soon, unless it only renews a lease; to be called on the event loop."""
         pushed = changed.pushed
         part = _Part(
             changed.place,
@@ -74,6 +74,9 @@ class PushedFile:
             changed.set,
             changed.removed,
         )
+        old = self._sets.get(part.place)
+        if old is not None and (old.version, old.lease, len(part.set)) == (part.version, part.lease, 0):
+            return
         with self._lock:
             self._take(part)
         self.writer.add(part)

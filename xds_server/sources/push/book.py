@@ -18,6 +18,7 @@ from xds_server.sources.push.model import (
     Place,
     Push,
     PushedSet,
+    Said,
 )
 
 
@@ -38,13 +39,16 @@ class Book:
         self.sets[place] = pushed
         self._renew(pushed, now)
         pushed.counts.update(type_url for type_url, _ in pushed.resources)
+        pushed.lacking = {name for name, document in pushed.resources.items() if not document.body}
         self._hold(place, pushed.resources, ())
         self.count += len(pushed.resources)
 
-    def is_in_force(self, place: Place, version: str) -> bool:
-        """Whether this is the version of the set."""
+    def is_again(self, place: Place, said: Said | Push) -> bool:
+        """Whether a request says what is in force already, and brings nothing that is lacking."""
         pushed = self.sets.get(place)
-        return pushed is not None and pushed.version == version
+        if pushed is None or pushed.version != said.version:
+            return False
+        return not (pushed.lacking and said.resources)
 
     def show(self, place: Place) -> Changed:
         """What is in force of a set, as the change that nothing has made.
@@ -63,7 +67,7 @@ class Book:
         Raises:
             ConflictError, LimitError: it is refused.
         """
-        if self.is_in_force(place, push.version):
+        if self.is_again(place, push):
             return self._again(place, push.lease or None, now)
         wanted = {_name(each): each for each in push.resources}
         old = self.sets.get(place)
@@ -78,10 +82,10 @@ class Book:
         """
         old = self.sets.get(place)
         lease = (old.lease if old is not None else None) if push.lease is None else push.lease or None
-        if self.is_in_force(place, push.version):
+        if self.is_again(place, push):
             return self._again(place, lease, now)
         current = old.version if old is not None else None
-        if push.base is not None and push.base != current:
+        if push.base is not None and current not in (push.base, push.version):
             raise BaseError(push.base, current)
         wanted = {_name(each): each for each in push.resources}
         there = old.resources if old is not None else {}
@@ -142,6 +146,7 @@ class Book:
         for name in removed:
             del pushed.resources[name]
         pushed.resources.update(changed)
+        pushed.lacking.difference_update(changed, removed)
         pushed.version, pushed.lease = push.version, push.lease
         self._renew(pushed, now)
         self._hold(place, changed, removed)

@@ -110,7 +110,7 @@ class PushSource:
     ) -> Outcome:
         # One after the other, so that a slow request can't undo one that came after it.
         async with self._lock(place):
-            if self._book.is_in_force(place, said.version):
+            if self._book.is_again(place, said):
                 push = Push(said.version, lease=said.lease)
             else:
                 push = await asyncio.to_thread(read, self.name, place, said, self._decode)

@@ -55,13 +55,17 @@ class Said:
 
 @dataclass(slots=True)
 class PushedSet:
-    """A set that is in force, `counts` its resources by type URL. `expires` is a moment of the book's clock."""
+    """A set that is in force, `counts` its resources by type URL. `expires` is a moment of the book's clock.
+
+    `lacking` names those that were restored without their bytes.
+    """
 
     version: str
     resources: dict[Name, EncodedDocument] = field(default_factory=dict)
     lease: float | None = None
     expires: float | None = None
     counts: Counter[str] = field(default_factory=Counter)
+    lacking: set[Name] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,11 @@ async def test_what_was_in_force_is_there_again(tmp_path: Path, monkeypatch: pyt
             file.keep(book.patch(A, Push(f"p{number}", [name], [(CLUSTER, f"c{number + 100}")]), 0.0))
             await file.writer.flushed()
         assert path.stat().st_size < 2 * size
+        await file.writer.flushed()
+        size = path.stat().st_size
+        file.keep(book.patch(A, Push("p39"), 1.0))
+        await file.writer.flushed()
+        assert path.stat().st_size == size, "a lease that is renewed is not written"
         file.keep(book.delete(B))
     wanted = {name: document.body for (_, name), document in book.sets[A].resources.items()}
     for _ in range(2):

@@ -18,6 +18,7 @@ from xds_server.sources.push.model import (
     NoSetError,
     Place,
     Push,
+    PushedSet,
     PushError,
 )
 
@@ -180,3 +181,13 @@ def test_a_restored_set_holds_its_names_and_its_lease_begins_anew() -> None:
     assert later.next_expiry() == 105.0
     with pytest.raises(ConflictError):
         later.put(B, Push("1", [document("p")]), 100.0)
+
+
+def test_what_was_not_stored_is_taken_from_the_same_version() -> None:
+    lost = EncodedDocument("g", URL, "s", b"", Origin("push", "o"))
+    book = Book(Limits())
+    book.restore(A, PushedSet("1", {(URL, "s"): lost, (URL, "p"): document("p")}), 0.0)
+    assert not book.patch(A, Push("1"), 0.0).is_new, "a renewal is one all the same"
+    changed = book.patch(A, Push("1", [document("s")], base="0"), 0.0)
+    assert (changed.is_new, list(changed.set)) == (True, [(URL, "s")])
+    assert not book.put(A, Push("1", [document("s", 2)]), 0.0).is_new
