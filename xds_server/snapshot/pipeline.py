@@ -192,19 +192,23 @@ class Pipeline:
         for rank, feed in synced:
             feed.problems = self._assembler.problems(rank, feed.name)
             feed.objects = self._assembler.catalog.objects(rank)
-        if snapshots:
-            with self._traced(first) as trace:
-                if trace is not None:
-                    trace.assembled(started, ended)
-                for snapshot in snapshots:
-                    self._publish(snapshot, trace)
+        self._publish_all(snapshots, first, started, ended)
         if is_whole:
             self._groups.set_synced()
             self.synced.set()
-        if snapshots:
-            self._meter.push_latency(time.monotonic() - first)
         self._report()
         self._note_taken_in(handed)
+
+    def _publish_all(self, snapshots: Sequence[Snapshot], first: float, started: float, ended: float) -> None:
+        """Publish what came of changes of which the first was seen at `first`, and that were assembled in between."""
+        if not snapshots:
+            return
+        with self._traced(first) as trace:
+            if trace is not None:
+                trace.assembled(started, ended)
+            for snapshot in snapshots:
+                self._publish(snapshot, trace)
+        self._meter.push_latency(time.monotonic() - first)
 
     def _note_taken_in(self, handed: int) -> None:
         self._taken_in = handed
