@@ -16,7 +16,7 @@ import structlog
 import uvloop
 
 from xds_server import process
-from xds_server.admin import AdminDeps, AdminServer
+from xds_server.admin import AdminDeps, AdminServer, Evidence
 from xds_server.admin.rights import rights_of
 from xds_server.credentials.tls import watch_tls
 from xds_server.credentials.watched import Credentials
@@ -25,6 +25,7 @@ from xds_server.ir.problem import Problem
 from xds_server.settings.exposure import tokens_in_plain_text, unprotected
 from xds_server.settings.later import without_effect
 from xds_server.settings.root import Settings
+from xds_server.settings.sources import FilesEntry
 from xds_server.snapshot.assemble import Assembler
 from xds_server.snapshot.feed import Feed
 from xds_server.snapshot.groups import Groups
@@ -32,6 +33,7 @@ from xds_server.snapshot.pipeline import Coalesce, Pipeline
 from xds_server.snapshot.preflight import EnvoyChecker, Preflight
 from xds_server.snapshot.snapshot import LeftOut
 from xds_server.sources.base import Source
+from xds_server.sources.files.inputs import inputs
 from xds_server.sources.files.located import Locating
 from xds_server.sources.push import PushSource
 from xds_server.sources.push.rpc import PushService
@@ -55,6 +57,7 @@ from xds_server.telemetry.tracing import Traces, from_environment
 from xds_server.translate.native import decode
 from xds_server.translate.prune import prune_routes
 from xds_server.translate.render import to_json
+from xds_server.translate.replay import archived_document
 from xds_server.translate.secrecy import holds_secrets
 
 _RETRY = 5.0
@@ -152,6 +155,7 @@ def build(settings: Settings) -> App:
         audit,
         state.flushed,
         push[0] if push is not None else None,
+        evidence=_evidence(settings),
     )
     metrics.observe(names.CREDENTIAL_UP, credentials.up)
     rights = rights_of(settings.admin.tokens, credentials)
@@ -177,6 +181,12 @@ def build(settings: Settings) -> App:
         settings.admin.hosts,
     )
     return App(groups, bus, pipeline, sources, xds, admin, credentials, state, traces, preflight, stopping)
+
+
+def _evidence(settings: Settings) -> Evidence:
+    """What an archive has beside what is served."""
+    paths = [entry.path for entry in settings.sources if isinstance(entry, FilesEntry)]
+    return Evidence(lambda: inputs(paths, archived_document), settings.model_dump(mode="json"))
 
 
 def _preflight(settings: Settings, metrics: Metrics) -> Preflight | None:

@@ -33,6 +33,7 @@ ASKS = (
     "tidegate diff",
     "tidegate rollback",
     "tidegate audit",
+    "tidegate export",
     "curl",
 )
 """Commands that need a server."""

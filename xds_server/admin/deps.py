@@ -34,6 +34,14 @@ class Rollbacks(Protocol):
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What goes into an archive beside what is served: `inputs` reads files, so it is for the worker thread."""
+
+    inputs: Callable[[], Sequence[Mapping[str, object]]] = tuple
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class AdminDeps:
     """All that the handlers use. Every call but `render` is made on the event loop; `render` in a worker thread.
 
@@ -53,6 +61,7 @@ class AdminDeps:
     stored: Callable[[], Awaitable[None]]
     push: PushSource | None = None
     replica: str = field(default_factory=socket.gethostname)
+    evidence: Evidence = Evidence()
 
 
 DEPS = web.AppKey("deps", AdminDeps)

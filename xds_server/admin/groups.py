@@ -43,7 +43,7 @@ async def list_versions(request: web.Request) -> web.Response:
 async def show_version(request: web.Request) -> web.Response:
     """One version with all its resources."""
     group = find_group(request, request.match_info["group"])
-    snapshot = _find_version(group, request.match_info["version"])
+    snapshot = find_version(group, request.match_info["version"])
     render, worker = request.app[DEPS].render, request.app[WORKER]
     return answer(await worker.run(lambda: _content(snapshot, render, worker)))
 
@@ -52,10 +52,10 @@ async def show_diff(request: web.Request) -> web.Response:
     """What differs between two versions of a group."""
     group = find_group(request, request.match_info["group"])
     newest, oldest = request.query.get("to"), request.query.get("from")
-    after = _find_version(group, newest) if newest else group.current
+    after = find_version(group, newest) if newest else group.current
     if after is None:
         raise not_found(f"version of group {group.name!r} yet, so nothing to compare with", "current")
-    before = _find_version(group, oldest) if oldest else group.previous(after)
+    before = find_version(group, oldest) if oldest else group.previous(after)
     found = diff(before or Snapshot(group.name, 0, 0.0), after)
     render, worker = request.app[DEPS].render, request.app[WORKER]
     head = {
@@ -81,7 +81,12 @@ def find_group(request: web.Request, name: str) -> Group:
     return group
 
 
-def _find_version(group: Group, version: str) -> Snapshot:
+def find_version(group: Group, version: str) -> Snapshot:
+    """The version of a group.
+
+    Raises:
+        RefusedError: There is none.
+    """
     snapshot = group.find(version)
     if snapshot is None:
         raise not_found(f"version of group {group.name!r} with the version or seq", version)

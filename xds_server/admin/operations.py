@@ -13,6 +13,7 @@ from xds_server.admin import (
     audit,
     change_shapes,
     events,
+    export,
     groups,
     health,
     node_shapes,
@@ -203,6 +204,14 @@ OPERATIONS = (
         (_OWNER, _GROUP),
         (HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN),
         "DELETE",
+    ),
+    Operation(
+        "/v1/export",
+        export.export,
+        "All that is needed to see a fault again elsewhere, as one archive without secrets.",
+        "application/gzip",
+        (_OF_GROUP, Parameter("version", "A version or seq; the current one when not given.", "query", required=False)),
+        _WRONG_OR_MISSING,
     ),
     Operation(
         "/v1/events",

@@ -312,6 +312,26 @@ def audit(
     raise typer.Exit(operating.audit(Access(admin, token_file, ca), limit, as_json=output is View.JSON))
 
 
+@app.command()
+def export(
+    group: Annotated[str, typer.Option(help="The group.")] = "default",
+    version: Annotated[str | None, typer.Option(metavar="VERSION", help="Default: the current one.")] = None,
+    file: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it there.")] = None,
+    *,
+    admin: Admin = ADMIN,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+) -> None:
+    """Write all that is needed to see a fault again elsewhere into one archive, without secrets.
+
+    `tidegate render` and `tidegate serve --files` take it in the place of files.
+    """
+    from xds_server.cli.client import Access
+    from xds_server.cli.exporting import export
+
+    raise typer.Exit(export(Access(admin, token_file, ca), group, version, file))
+
+
 def main() -> None:
     """Run the command that the arguments ask for, and exit: 0, 1 for problems and errors, 2 for wrong usage."""
     app(prog_name="tidegate")

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
+from xds_server.cli.archive import ArchiveError, unpacked
 from xds_server.cli.checking import report, summary
 from xds_server.cli.inputs import read
+from xds_server.cli.text import clean
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.translate.render import to_json
 from xds_server.wire.types import key_of
@@ -18,6 +20,15 @@ from xds_server.wire.types import key_of
 
 def render(paths: Sequence[Path], group: str | None, form: str) -> int:
     """Print what would be served; what is wrong goes to standard error. Gives the exit code."""
+    try:
+        with unpacked(paths) as folders:
+            return _render(folders, group, form)
+    except ArchiveError as error:
+        print(clean(f"tidegate: {error}"), file=sys.stderr)
+        return 1
+
+
+def _render(paths: Sequence[Path], group: str | None, form: str) -> int:
     inputs = read(paths)
     if inputs.problems:
         report(inputs, sys.stderr)

@@ -8,18 +8,23 @@ from dataclasses import dataclass
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 
+REDACTED_MARK: Mapping[str, object] = {"filter_metadata": {"tidegate.dev": {"redacted": True}}}
+"""`metadata` of a wrapped resource in an archive whose secrets are redacted: its version stands beside it."""
+
 
 @dataclass(frozen=True, slots=True)
 class NativeDocument:
     """One xDS resource as its author wrote it: proto3 JSON (with `@type`) as plain Python values.
 
     `within` is the path of `body` in the document it stands in (`resources[3]`), "" where it is the document.
+    `version` is that of the content which `body` was before its secrets were redacted, "" for all but archives.
     """
 
     group: str
     body: Mapping[str, object]
     origin: Origin
     within: str = ""
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

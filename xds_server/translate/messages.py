@@ -28,11 +28,14 @@ def name_field(descriptor: Descriptor) -> str | None:
     return name if field is not None and field.type == field.TYPE_STRING and not field.is_repeated else None
 
 
-def pack(message: Message, name: str, origins: tuple[Origin, ...]) -> Resource:
-    """Make the resource of a message, which is brought into its canonical form: equal content, equal bytes."""
+def pack(message: Message, name: str, origins: tuple[Origin, ...], version: str = "") -> Resource:
+    """Make the resource of a message, which is brought into its canonical form: equal content, equal bytes.
+
+    `version` is that of the content before its secrets were redacted, if they were.
+    """
     rewrite(message)
     body = message.SerializeToString(deterministic=True)
-    return Resource(name, PREFIX + message.DESCRIPTOR.full_name, body, refs_of(message), origins)
+    return Resource(name, PREFIX + message.DESCRIPTOR.full_name, body, refs_of(message), origins, version=version)
 
 
 def parse(type_url: str, body: bytes) -> Message | None:

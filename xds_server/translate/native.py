@@ -25,7 +25,8 @@ def decode(document: Declared) -> Resource:
         ProblemError: The type is not known, a field is unknown or has a wrong value, or the name is missing.
     """
     message = _from_bytes(document) if isinstance(document, EncodedDocument) else _from_json(document)
-    return pack(message, _name(document, message), (document.origin,))
+    version = document.version if isinstance(document, NativeDocument) else ""
+    return pack(message, _name(document, message), (document.origin,), version)
 
 
 def _from_bytes(document: EncodedDocument) -> Message:

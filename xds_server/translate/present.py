@@ -37,6 +37,11 @@ def present(js: dict[str, object], descriptor: Descriptor) -> None:
     _message(js, descriptor, free=False)
 
 
+def present_free(value: object) -> object:
+    """Free JSON, of no known message, without what looks like a secret by its key."""
+    return _free(value)
+
+
 def _message(js: dict[str, object], descriptor: Descriptor, *, free: bool) -> None:
     """With `free` the JSON was never checked against the message, and may use either spelling of a field."""
     if descriptor.full_name == ANY:

@@ -41,7 +41,7 @@ def may_be_lax(body: dict[str, object]) -> bool:
 @lru_cache(_REMEMBERED)
 def _is_watched(key: str) -> bool:
     """Whether what stands under a key is to be looked at more closely: few are."""
-    return key in _names_of_bytes() or key == "@type" or _snake(key) != key
+    return key in names_of_bytes() or key == "@type" or _snake(key) != key
 
 
 def _is_suspect(key: str, each: object, within: Mapping[str, object]) -> bool:
@@ -49,7 +49,7 @@ def _is_suspect(key: str, each: object, within: Mapping[str, object]) -> bool:
         wrapped = within.get("value") if isinstance(each, str) and each.endswith(_BYTES_VALUE) else None
         return isinstance(wrapped, str) and not is_base64(wrapped)
     texts = each if isinstance(each, list) else [each]
-    if key in _names_of_bytes() and not all(is_base64(text) for text in texts if isinstance(text, str)):
+    if key in names_of_bytes() and not all(is_base64(text) for text in texts if isinstance(text, str)):
         return True
     snake = _snake(key)
     return snake != key and snake in within
@@ -75,7 +75,7 @@ def _snake(key: str) -> str:
 
 
 @cache
-def _names_of_bytes() -> frozenset[str]:
+def names_of_bytes() -> frozenset[str]:
     """The names, in both spellings, of all fields of Envoy's API that take base64."""
     tops = (descriptor_of(name) for name in known_names())
     fields = [field for top in tops if top is not None for field in _fields(top) if holds_bytes(field)]

@@ -32,13 +32,16 @@ class Resource:
         body: bytes,
         refs: Refs = NO_REFS,
         origins: tuple[Origin, ...] = (),
+        *,
+        version: str = "",
     ) -> None:
+        """Make a resource; `version` is that of the content that `body` is a redacted form of."""
         self.name = name
         self.type_url = type_url
         self.body = body
         self.refs = refs
         self.origins = origins
-        self.version = blake2b(body, digest_size=16).hexdigest()
+        self.version = version or blake2b(body, digest_size=16).hexdigest()
         self.digest = identity_digest(name, self.version)
         self._sotw_field: bytes | None = None
         self._delta_field: bytes | None = None

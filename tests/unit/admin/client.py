@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 import aiohttp
@@ -28,6 +29,12 @@ class Client:
         """A problem document of that status."""
         async with self.http.request(method, path) as response:
             return await problem_of(response, status)
+
+
+async def text_of(response: aiohttp.ClientResponse) -> str:
+    """The text of an answer, an archive's unpacked."""
+    body = await response.read()
+    return (gzip.decompress(body) if response.content_type == "application/gzip" else body).decode()
 
 
 async def problem_of(response: aiohttp.ClientResponse, status: int) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.admin.client import Client
+from tests.unit.admin.client import Client, text_of
 from tests.unit.admin.documents import KEY
 from xds_server.admin.operations import OPERATIONS
 
@@ -17,7 +17,7 @@ async def test_no_answer_has_a_private_key(client: Client) -> None:
             continue
         for query in QUERIES:
             async with client.http.get(operation.path.format(**VALUES) + query) as response:
-                text = await response.text()
+                text = await text_of(response)
             assert "PRIVATE KEY" not in text
             assert KEY not in text
             seen += "cert" in text

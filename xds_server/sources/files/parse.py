@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from xds_server.ir.declared import NativeDocument, Unit
+from xds_server.ir.declared import REDACTED_MARK, NativeDocument, Unit
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.sources.files.document import LISTED, Document, SyntaxFaultError, is_name
@@ -124,11 +124,12 @@ def _listed(
     for index, item in enumerate(items):
         within = f"{LISTED}[{index}]"
         here = replace(origin, line=document.lines[index] if index < len(document.lines) else origin.line)
-        body: object = item
+        body, version = item, ""
         if isinstance(item, dict) and "resource" in item and type_name(item) in {"", _WRAPPER}:
             body, within = item["resource"], f"{within}.resource"
+            version = str(item.get("version", "")) if item.get("metadata") == REDACTED_MARK else ""
         if isinstance(body, dict):
-            yield NativeDocument(place.group, body, _named(here, body), within)
+            yield NativeDocument(place.group, body, _named(here, body), within, version)
         else:
             yield Problem(here, "InvalidValue", f'expected a mapping with "@type", found {_kind(body)}', within)
 

@@ -26,7 +26,7 @@ _LEAST = 4
 def told(words: str, resource: Resource) -> str:
     """The words in one line, bounded, without what is a secret of the resource."""
     text = " ".join(meant(words).split())
-    for secret in sorted(_secrets(resource), key=len, reverse=True):
+    for secret in sorted(secrets_of(resource), key=len, reverse=True):
         text = text.replace(secret, REDACTED)
     if is_secret_text(text):
         return "Envoy's words are not repeated, since they may hold a secret"
@@ -39,7 +39,8 @@ def meant(words: str) -> str:
     return words if found is None else found[1].rpartition("caused by ")[2]
 
 
-def _secrets(resource: Resource) -> set[str]:
+def secrets_of(resource: Resource) -> set[str]:
+    """The texts in a resource that are secrets, and their lines if they are long."""
     message = parse(resource.type_url, resource.body)
     if message is None:
         return set()
