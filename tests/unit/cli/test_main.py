@@ -9,7 +9,20 @@ import pytest
 
 from tests.unit.cli.conftest import Command
 
-COMMANDS = {"serve", "demo", "validate", "render", "status", "nodes", "diff", "rollback", "audit"}
+COMMANDS = {
+    "serve",
+    "demo",
+    "validate",
+    "render",
+    "status",
+    "nodes",
+    "diff",
+    "rollback",
+    "audit",
+    "explain",
+    "events",
+    "export",
+}
 HEAVY = ("grpc", "aiohttp", "pydantic", "google.protobuf", "envoy", "ruamel", "structlog", "opentelemetry")
 
 
