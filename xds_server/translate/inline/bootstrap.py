@@ -88,9 +88,6 @@ class _Work:
             static.clusters.append(stand_ins.empty_cluster(name))
         static.secrets.extend(self._secrets[name] for name in sorted(self._secrets))
         self._bootstrap.node.id = self._bootstrap.node.cluster = ALONE
-        ads = self._bootstrap.dynamic_resources.ads_config
-        ads.api_type, ads.transport_api_version = ads.GRPC, 2
-        ads.grpc_services.add().envoy_grpc.cluster_name = ALONE
         extension = self._bootstrap.bootstrap_extensions.add(name="envoy.bootstrap.internal_listener")
         extension.typed_config.type_url = _INTERNAL
         return Static(self._bootstrap.SerializeToString(deterministic=True), tuple(self._unchecked))

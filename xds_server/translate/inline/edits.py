@@ -28,6 +28,9 @@ ALONE = MADE
 _CLUSTER_NAME = re.compile(r"(?:^|_)cluster(?:_name)?$")
 """Fields that name clusters; for one that names something else an empty cluster too many does no harm."""
 
+_V3 = 2
+"""`envoy.config.core.v3.ApiVersion.V3`."""
+
 _ELSEWHERE = "comes from elsewhere than this control plane"
 _BY_FILE = "names a file or variable of the machine where Envoy runs"
 
@@ -162,16 +165,16 @@ class Inlining:
         config.ClearField("sds_config")
 
     def _tls(self, tls: Anything) -> None:
-        """Have certificates from files come by ADS, which Envoy does not wait for in this mode."""
+        """Have certificates from files come from elsewhere, which Envoy does not wait for in this mode."""
         tls.ClearField("key_log")
         local = [each for each in tls.tls_certificates if is_local(each)]
         if local:
             kept = [each for each in tls.tls_certificates if not is_local(each)]
             del tls.tls_certificates[:]
             tls.tls_certificates.extend(kept)
-            _by_ads(tls.tls_certificate_sds_secret_configs.add())
+            _by_sds(tls.tls_certificate_sds_secret_configs.add())
         if is_local(tls.validation_context):
-            _by_ads(tls.validation_context_sds_secret_config)
+            _by_sds(tls.validation_context_sds_secret_config)
             local.append(tls)
         default = tls.combined_validation_context.default_validation_context
         if is_local(default):
@@ -193,8 +196,15 @@ class Inlining:
             self._from_elsewhere(f"extension {message.name!r}")
 
     def _config_source(self, source: Anything) -> None:
-        """Whatever is not inlined comes by ADS: Envoy follows no config source here, but looks whether files exist."""
-        source.ads.SetInParent()
+        """Whatever is not inlined comes from a made-up server: Envoy follows no config source here.
+
+        It would look whether files exist, though, and crashes (1.40) where a static cluster has its secrets by ADS.
+        """
+        source.Clear()
+        source.resource_api_version = _V3
+        api = source.api_config_source
+        api.api_type, api.transport_api_version = api.GRPC, _V3
+        api.grpc_services.add().envoy_grpc.cluster_name = ALONE
 
     def _data_source(self, source: Anything) -> None:
         if is_local(source):
@@ -204,7 +214,7 @@ class Inlining:
         self.notes.add(f"{what} {_ELSEWHERE}")
 
 
-def _by_ads(config: Anything) -> None:
+def _by_sds(config: Anything) -> None:
     config.name = MADE
     config.sds_config.ads.SetInParent()
 
