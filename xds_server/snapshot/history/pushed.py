@@ -75,7 +75,8 @@ class PushedFile:
             changed.removed,
         )
         old = self._sets.get(part.place)
-        if old is not None and (old.version, old.lease, len(part.set)) == (part.version, part.lease, 0):
+        is_renewal = old is not None and (old.version, old.lease) == (part.version, part.lease)
+        if is_renewal and not part.set and not part.removed:
             return
         with self._lock:
             self._take(part)

@@ -94,6 +94,17 @@ async def test_the_first_to_come_is_the_first_after_a_restart(tmp_path: Path) ->
         assert [place.owner for place in file.restored] == ["z", "a", "x"]
 
 
+async def test_what_is_removed_at_the_same_version_is_stored(tmp_path: Path) -> None:
+    path, book = tmp_path / "sets", Book(Limits())
+    async with opened(path) as file:
+        file.keep(book.put(A, Push("1", [document("s", KEY, SECRET), document("c")]), 0.0))
+    async with opened(path) as file:
+        book = Book(Limits())
+        book.restore(A, file.restored[A], 0.0)
+        file.keep(book.patch(A, Push("1", [document("c")], [(SECRET, "s")]), 0.0))
+    assert told(PushedFile(path, vault(), fail))[A][2] == {"c": b"x"}
+
+
 @pytest.mark.parametrize("key", [None, b"k" * 32])
 async def test_secrets_are_left_out_or_encrypted(tmp_path: Path, key: bytes | None) -> None:
     path = tmp_path / "sets"
