@@ -13,9 +13,10 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from tests.conformance.server import Clients
 from tests.feature.test_single_type_services import SERVICES, VIRTUAL_HOSTS
+from xds_server.wire.csds import CSDS
 
 ADS = "envoy.service.discovery.v3.AggregatedDiscoveryService"
-NAMES = [ADS, *(f"envoy.service.{each.name}" for each in (*SERVICES, VIRTUAL_HOSTS))]
+NAMES = [ADS, CSDS, *(f"envoy.service.{each.name}" for each in (*SERVICES, VIRTUAL_HOSTS))]
 SERVING = health_pb2.HealthCheckResponse.SERVING
 
 

@@ -19,6 +19,7 @@ from tests.conformance.server import Restartable, restartable
 from tests.conformance.wire import BOTH, MAIN, Variant, node_of, sotw_request
 from tests.support.callers import NAME, Caller, tls_settings
 from tests.support.certificates import Authority
+from xds_server.wire.csds import CSDS, FETCH
 from xds_server.wire.services import SERVICES
 
 DENIED, UNKNOWN = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED
@@ -264,3 +265,18 @@ async def test_k102_what_was_refused_is_told_and_no_token_anywhere(place: Place,
     shown = [log, *[(await place.server.request(path))[1] for path in paths]]
     assert not [text for text in shown for token in TOKENS.values() if token in text]
     assert await place.server.metric("tidegate_requests_rejected_total", reason="denied") >= 1
+
+
+async def test_k102_the_client_status_shows_a_caller_its_own_groups_only(place: Place, stack: AsyncExitStack) -> None:
+    for group, caller in place.callers.items():
+        stream = await caller.stream(stack, Variant.DELTA, node_of(f"{group}-seen", cluster=group))
+        stream.ask("cds")
+        await stream.sent("cds", f"{group}-cds")
+    code, answer = await place.callers["a"].call(stack, f"/{CSDS}/{FETCH}", b"")
+    assert code is grpc.StatusCode.OK
+    assert isinstance(answer, bytes)
+    assert b"a-seen" in answer
+    assert b"b-seen" not in answer
+    assert MARK_OF_B not in answer
+    nobody = replace(place.callers["a"], pair=None, token="")
+    assert (await nobody.call(stack, f"/{CSDS}/{FETCH}", b""))[0] is not grpc.StatusCode.OK

@@ -95,3 +95,25 @@ class NodeById(Struct):
 
     id: str
     nodes: list[Node]
+
+
+class NodeResource(Struct):
+    """One resource on one node: the versions that it was sent last and has accepted, null for neither.
+
+    `status` is CSDS's ConfigStatus: SYNCED, STALE (sent, not answered), ERROR (refused; `error` has the node's words),
+    NOT_SENT (it has another version, or none, and is not offered this one yet), UNKNOWN (there is no such resource).
+    """
+
+    type: TypeKey
+    name: str
+    sent: str | None
+    accepted: str | None
+    status: str
+    error: str | None
+
+
+class NodeConfig(Struct):
+    """What a node was sent, has accepted and refuses; of each type as the stream sees it that came last."""
+
+    id: str
+    resources: list[NodeResource]

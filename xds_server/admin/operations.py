@@ -159,6 +159,14 @@ OPERATIONS = (
         (Parameter("node", "Id of a node."),),
         _MISSING,
     ),
+    Operation(
+        "/v1/nodes/{node}/config",
+        nodes.show_config,
+        "What one node was sent, has accepted and refuses, resource by resource.",
+        node_shapes.NodeConfig,
+        (Parameter("node", "Id of a node that is connected."),),
+        _MISSING,
+    ),
     Operation("/v1/sources", origins.list_sources, "How the sources fare.", shapes.Sources),
     Operation(
         "/v1/explain",

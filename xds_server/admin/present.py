@@ -13,6 +13,7 @@ from xds_server.snapshot.groups import Group, Tally
 from xds_server.snapshot.judgements import Judgement
 from xds_server.snapshot.snapshot import Hold, LeftOut, Snapshot
 from xds_server.status.audit_entry import Entry
+from xds_server.status.config import Row
 from xds_server.status.node import NodeReport, TypeReport
 from xds_server.status.tracker import NodeCounts
 from xds_server.wire.types import KEY_BY_URL, key_of
@@ -148,6 +149,12 @@ def node(report: NodeReport, replica: str) -> node_shapes.Node:
         {key: _node_type(each) for key, each in report.types.items()},
         report.identity,
     )
+
+
+def node_resource(row: Row) -> node_shapes.NodeResource:
+    """One resource on one node."""
+    error = row.said.message if row.said is not None else None
+    return node_shapes.NodeResource(key_of(row.type_url), row.name, row.sent, row.accepted, row.status.value, error)
 
 
 def source(report: SourceReport) -> shapes.Source:

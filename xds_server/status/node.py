@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from xds_server.ir.origin import Origin
+from xds_server.status.config import TypeView
+from xds_server.wire.csds import Client
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,12 @@ class LiveNode(Protocol):
 
     def refusing(self) -> bool:
         """Whether it refuses something that its group's snapshot has for it."""
+
+    def client(self) -> Client:
+        """Who it is, as CSDS tells it."""
+
+    def config(self) -> Sequence[TypeView]:
+        """What it was sent, has accepted and refuses, by type."""
 
     def report(self) -> NodeReport:
         """All about it."""

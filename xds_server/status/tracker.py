@@ -110,6 +110,10 @@ class Tracker:
         """How many streams are up, by protocol."""
         return Counter(node.protocol for node in self._live)
 
+    def live(self, node_id: str | None = None) -> list[LiveNode]:
+        """The streams that are up (of one node), in the order in which they came."""
+        return [node for node in self._live if node_id in (None, node.id)]
+
     def nodes(self, group: str | None = None, node_id: str | None = None) -> list[NodeReport]:
         """Reports on all streams, and on the last of each node that left less than a minute ago; by id, then time."""
         self._expire()

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from xds_server.snapshot.snapshot import Snapshot
+from xds_server.status.config import TypeView
 from xds_server.status.node import NodeReport
 from xds_server.stream.admission import admit
 from xds_server.stream.auth import Identity
 from xds_server.stream.context import StreamContext
 from xds_server.stream.pace import Pace
-from xds_server.stream.report import report_types, standing_nack
+from xds_server.stream.report import report_types, standing_nack, type_views
 from xds_server.stream.session import Session, Variant
 from xds_server.stream.witness import Witness
+from xds_server.wire.csds import Client
 from xds_server.wire.node import NodeInfo, node_id, parse_node
 from xds_server.wire.request import DeltaRequest, Request, RequestError, SotwRequest
 from xds_server.wire.response import Response
@@ -155,6 +157,16 @@ class Connection:
         """See `LiveNode.refusing`."""
         session = self._session
         return session is not None and any(standing_nack(state, session.snapshot) for state in session.states.values())
+
+    def client(self) -> Client:
+        """See `LiveNode.client`."""
+        node = self.node or NodeInfo("", "", "", "")
+        return Client(node.id, node.cluster, node.build, node.metadata)
+
+    def config(self) -> Sequence[TypeView]:
+        """See `LiveNode.config`."""
+        offset = time.time() - _now()
+        return type_views(self._session, lambda at: at + offset) if self._session else ()
 
     def report(self) -> NodeReport:
         """See `LiveNode.report`."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from xds_server.snapshot.snapshot import Snapshot
+from xds_server.snapshot.typeset import Typeset
+from xds_server.status.config import OnItsWay, Said, TypeView
 from xds_server.status.culprit import origins_of
 from xds_server.status.node import Accepted, Refused, Sent, TypeReport
 from xds_server.stream.session import Session
+from xds_server.stream.sotw import without_doubts
 from xds_server.stream.state import Nack, TypeState
 from xds_server.wire.types import key_of
 
@@ -18,6 +21,30 @@ Wall = Callable[[float], float]
 def report_types(session: Session, wall: Wall) -> Mapping[str, TypeReport]:
     """A report on each type that the client has asked for, by short key or type URL."""
     return {key_of(url): _report(state, session.snapshot, wall) for url, state in session.states.items()}
+
+
+def type_views(session: Session, wall: Wall) -> list[TypeView]:
+    """What a session knows of each type, as values that do not change."""
+    snapshot = session.snapshot
+    if snapshot is None:
+        return []
+    return [_view(state, (snapshot.whole or snapshot).typeset(url), wall) for url, state in session.states.items()]
+
+
+def _view(state: TypeState, wanted: Typeset, wall: Wall) -> TypeView:
+    nack, acked = state.last_nacked, state.last_acked
+    return TypeView(
+        type_url=state.type_url,
+        covers=state.sub.covers,
+        wildcard=state.sub.wildcard,
+        names=state.sub.names,
+        wanted=wanted,
+        accepted=without_doubts(state.acked),
+        pending=tuple(OnItsWay(each.response.changes) for each in state.pending),
+        refused=state.refused_in(wanted),
+        said=Said(nack.error.message, wall(nack.mark.at)) if nack else None,
+        updated=wall(acked.at) if acked else None,
+    )
 
 
 def standing_nack(state: TypeState, snapshot: Snapshot | None) -> Nack | None:

@@ -16,9 +16,11 @@ from xds_server.credentials.watched import Credentials, Watched
 from xds_server.status.audit import Audit
 from xds_server.stream.auth import Authenticator
 from xds_server.stream.context import Limits, StreamContext
+from xds_server.stream.csds import ClientStatus
 from xds_server.stream.doorkeeper import Doorkeeper
 from xds_server.stream.services import DiscoveryServices
 from xds_server.stream.turned_away import TurnedAway
+from xds_server.wire.csds import CSDS
 from xds_server.wire.services import SERVICES, load_descriptors
 
 _STORM = 100_000
@@ -134,12 +136,12 @@ class XdsServer:
         self._server = grpc.aio.server(options=_options(shared.limits), interceptors=(doorkeeper,))
         self._tls = tls
         self._health = health.aio.HealthServicer()
-        self._server.add_generic_rpc_handlers(tuple(self._services.handlers()))
+        self._server.add_generic_rpc_handlers((*self._services.handlers(), ClientStatus(shared).handler()))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         load_descriptors()
         for guest in guests:
             self._server.add_generic_rpc_handlers((guest.handler(),))
-        served = [*(service.name for service in SERVICES), *(guest.name for guest in guests)]
+        served = [*(service.name for service in SERVICES), CSDS, *(guest.name for guest in guests)]
         known = (health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection((*served, *known), self._server)
         self._names = ("", *served)

@@ -64,7 +64,7 @@ def _step(state: TypeState, goal: Goal) -> Step | None:
         if state.frozen is not None:
             return None
     if whole:
-        typeset = _without_doubts(goal.typeset)
+        typeset = without_doubts(goal.typeset)
         if typeset.unknown or (goal.unknown and state.guessed):
             # What is left out of such a response the client takes for deleted.
             return None
@@ -100,7 +100,7 @@ def _build_whole(state: TypeState, typeset: Typeset, news: Changes) -> Response:
     return response.sotw(state.type_url, typeset.version, sent, {**news, **dict.fromkeys(_removed(state, typeset))})
 
 
-def _without_doubts(typeset: Typeset) -> Typeset:
+def without_doubts(typeset: Typeset) -> Typeset:
     """With a response that holds all, what a client may have in one of two contents becomes the old one."""
     unknown = [typeset.resources[name] for name in typeset.unknown]
     return typeset.overlay({each.name: each.old for each in unknown if isinstance(each, Doubtful)})

@@ -12,16 +12,21 @@ from xds_server.wire.grouping import Grouping
 from xds_server.wire.request import RequestError
 
 _LONGEST_ID = 1024
+_MOST_METADATA = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """What is kept of a node: identity, group, build ("1.40.0", or the user agent's own version text)."""
+    """What is kept of a node: identity, group, build ("1.40.0", or the user agent's own version text).
+
+    `metadata` is its Struct as bytes, as long as it is small.
+    """
 
     id: str
     cluster: str
     group: str
     build: str
+    metadata: bytes = b""
 
 
 def parse_node(raw: bytes, grouping: Grouping) -> NodeInfo:
@@ -42,7 +47,8 @@ def parse_node(raw: bytes, grouping: Grouping) -> NodeInfo:
     if len(node.id) > _LONGEST_ID or not node.id.isprintable():
         msg = f"node.id must be printable and have at most {_LONGEST_ID} characters"
         raise RequestError(msg)
-    return NodeInfo(node.id, node.cluster, grouping.group_of(node), _build_of(node))
+    metadata = node.metadata.SerializeToString() if node.metadata.ByteSize() <= _MOST_METADATA else b""
+    return NodeInfo(node.id, node.cluster, grouping.group_of(node), _build_of(node), metadata)
 
 
 def _build_of(node: base_pb2.Node) -> str:

@@ -84,6 +84,7 @@ _DESCRIPTORS = (
     "envoy.service.secret.v3.sds_pb2",
     "envoy.service.runtime.v3.rtds_pb2",
     "envoy.service.extension.v3.config_discovery_pb2",
+    "envoy.service.status.v3.csds_pb2",
 )
 
 

@@ -16,7 +16,7 @@ LATER = [
     "/v1/observers",
     "/v1/gateways",
     "/v1/gateways/a/b",
-    "/v1/nodes/n1/config",
+    "/v1/nodes/n1/configuration",
 ]
 
 

@@ -17,6 +17,7 @@ from xds_server.snapshot.pipeline import Coalesce, Pipeline
 from xds_server.snapshot.snapshot import Change, LeftOut, Snapshot
 from xds_server.snapshot.typeset import Typeset, empty
 from xds_server.status.audit import Audit
+from xds_server.status.config import TypeView
 from xds_server.status.events import EventBus
 from xds_server.status.node import Accepted, NodeReport, Refused, Sent, TypeReport
 from xds_server.status.tracker import Tracker
@@ -24,6 +25,7 @@ from xds_server.telemetry.metrics import Metrics
 from xds_server.translate.native import decode
 from xds_server.translate.prune import prune_routes
 from xds_server.translate.render import to_json
+from xds_server.wire.csds import Client
 from xds_server.wire.resource import Resource
 from xds_server.wire.types import CLUSTER, ENDPOINT, ROUTE, SECRET
 
@@ -52,12 +54,19 @@ class FakeNode:
     accepts: bool = True
     refuses: bool = False
     types: Mapping[str, TypeReport] = field(default_factory=dict)
+    views: Sequence[TypeView] = ()
 
     def in_sync(self) -> bool:
         return self.accepts
 
     def refusing(self) -> bool:
         return self.refuses
+
+    def client(self) -> Client:
+        return Client(self.id, "", "")
+
+    def config(self) -> Sequence[TypeView]:
+        return self.views
 
     def report(self) -> NodeReport:
         return NodeReport(

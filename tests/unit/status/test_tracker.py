@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xds_server.snapshot.groups import Groups
+from xds_server.status.config import TypeView
 from xds_server.status.events import EventBus
 from xds_server.status.node import NodeReport
 from xds_server.status.tracker import DEPARTED_SHOWN, Tracker
+from xds_server.wire.csds import Client
 
 
 @dataclass(eq=False)
@@ -28,6 +31,12 @@ class Node:
 
     def refusing(self) -> bool:
         return self.refuses
+
+    def client(self) -> Client:
+        return Client(self.id, "", "")
+
+    def config(self) -> Sequence[TypeView]:
+        return ()
 
     def report(self) -> NodeReport:
         return NodeReport(self.id, self.group, "", "", self.protocol, "", connected=True, since=0.0, types={})
