@@ -10,10 +10,10 @@ import pytest
 import pytest_asyncio
 from envoy.service.discovery.v3 import discovery_pb2
 
-from tests.conformance.client import Answer, Stream, accept, refuse
+from tests.conformance.client import Answer, Stream, accept, hold, refuse
 from tests.conformance.documents import edge, marked, service
 from tests.conformance.server import Clients
-from tests.conformance.wire import BOTH, Received, Variant, node_of, sotw_request
+from tests.conformance.wire import BOTH, URLS, Received, Variant, node_of, sotw_request
 from tests.feature.inprocess import Inside, inside
 from xds_server.admin import present
 
@@ -233,3 +233,25 @@ async def test_k26_a_fetch_is_a_new_node(server: Inside, clients: Clients) -> No
     answer = await call(request.SerializeToString())
     assert b"mark-1;" in answer
     assert b"mark-2;" not in answer
+
+
+@pytest.mark.parametrize("variant", BOTH)
+async def test_k26_what_a_node_claims_after_a_restart_counts_as_accepted(
+    server: Inside, clients: Clients, variant: Variant
+) -> None:
+    server.publish([marked("lds", "a", 1)])
+    current = server.groups.obtain("default").current
+    assert current is not None
+    listeners = current.typeset(URLS["lds"])
+    back = await clients.stream(variant, id="back")
+    claims = {"a": listeners.resources["a"].version}
+    back.ask("lds", "*", version=listeners.version, initial=claims)
+    await server.until(lambda: server.streams() == 1, "it is back")
+    await back.quiet("none", seconds=0.2)
+    bad = await begin(clients, variant, "bad", answer=refuse)
+    server.publish([marked("lds", "a", 2)])
+    back.answer = hold
+    bad.ask("lds", "*")
+    await refused(server, "lds")
+    new = await begin(clients, variant, "new", "lds")
+    await new.holding("lds", {"a": 1})

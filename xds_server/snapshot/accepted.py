@@ -42,24 +42,32 @@ class Accepted:
 
     def __init__(self) -> None:
         self._types: dict[str, _Type] = {}
-        self._seen: OrderedDict[int, None] = OrderedDict()
+        self._seen: OrderedDict[object, None] = OrderedDict()
 
     def note(self, serial: int, changes: Mapping[str, str | None], after: Typeset) -> Iterable[Resource]:
         """Note that a response was accepted; its new contents, none when that was known.
 
         `serial` tells which of two responses was built later; `changes` says what was new in it, and `after` has it.
         """
-        if serial in self._seen:
+        if self._is_seen(serial):
             return ()
-        self._seen[serial] = None
-        if len(self._seen) > _SEEN:
-            self._seen.popitem(last=False)
         found = [after.resources[name] for name, version in changes.items() if version and name in after]
         known = self._types.setdefault(after.type_url, _Type())
         if len(found) == len(after) and serial > known.serial:
             known.replace(serial, after)
         else:
             self._add(known, serial, found, after)
+        return found
+
+    def claim(self, has: Typeset, names: frozenset[str] | None) -> Iterable[Resource]:
+        """Note what a node says that it has accepted, of an earlier process or stream: all, or these names of a typeset.
+
+        It is older than any response; the contents, none when that was known.
+        """
+        if self._is_seen((has.type_url, has.version, names)):
+            return ()
+        found = [each for each in has if each.is_known and (names is None or each.name in names)]
+        self.note_some(0, found, has)
         return found
 
     def note_some(self, serial: int, contents: Iterable[Resource], after: Typeset) -> None:
@@ -76,8 +84,17 @@ class Accepted:
             found = known.whole.get(name)
         return found if found is not None and found.is_known else None
 
+    def _is_seen(self, what: object) -> bool:
+        """Whether this was noted before; from now on it was."""
+        if what in self._seen:
+            return True
+        self._seen[what] = None
+        if len(self._seen) > _SEEN:
+            self._seen.popitem(last=False)
+        return False
+
     def _add(self, known: _Type, serial: int, contents: Iterable[Resource], after: Typeset) -> None:
         for each in contents:
-            if known.newer.get(each.name, (0, None))[0] < serial:
+            if known.newer.get(each.name, (-1, None))[0] < serial:
                 known.newer[each.name] = (serial, each)
         known.prune(after)

@@ -77,6 +77,10 @@ class Judgements:
         self.accepted.note_some(serial, found, after)
         return self._end(found)
 
+    def claim(self, has: Typeset, names: frozenset[str] | None) -> bool:
+        """A node says what it has accepted (see `Accepted.claim`); whether that ends a judgement."""
+        return self._end(self.accepted.claim(has, names))
+
     def leave(self, stream: object) -> bool:
         """A stream has ended; whether it was the last one that refused something."""
         refused = [each for each in self._judged.values() if stream in each.refusing]

@@ -63,6 +63,10 @@ class Views:
         """A node has accepted some contents of a response that it refused."""
         return self._release() if self._judgements.accept_some(serial, contents, after) else ()
 
+    def claim(self, has: Typeset, names: frozenset[str] | None) -> Iterable[object]:
+        """A node says that it has accepted a typeset, all or these names of it, before this stream or process."""
+        return self._release() if self._judgements.claim(has, names) else ()
+
     def refuse(self, stream: object, node: str, suspects: Iterable[Resource], message: str, had: Typeset) -> None:
         """A node has refused contents (see `Judgements.refuse`): streams that begin from now on lack them."""
         self._judgements.refuse(stream, node, suspects, message, had)

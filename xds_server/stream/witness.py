@@ -19,9 +19,12 @@ class Witness:
         self._node = node
         self._completed = 0
         self._refused = 0
+        self._types = 0
 
     def hear(self, session: Session) -> None:
         """Take what the session has to tell, and pass it on."""
+        if self._types != len(session.states):
+            self._take_claims(session)
         if session.answers:
             answers, session.answers = session.answers, []
             for answer in answers:
@@ -34,6 +37,14 @@ class Witness:
             self._group.tell_again(self._group.views.settle(self._node, session.settled()))
         while session.overdue:
             self._shared.meter.sequencer_timeout(key_of(session.overdue.pop()))
+
+    def _take_claims(self, session: Session) -> None:
+        """What a client claims and need not be sent again counts as accepted: it never accepts it on this stream."""
+        for state in list(session.states.values())[self._types :]:
+            if not state.guessed:
+                names = None if state.sub.wildcard else state.sub.names
+                self._group.tell_again(self._group.views.claim(state.acked, names))
+        self._types = len(session.states)
 
     def _tell(self, answer: Answer, session: Session) -> None:
         response, views = answer.response, self._group.views

@@ -89,6 +89,26 @@ def test_what_the_refusing_node_had_stands_in_when_nothing_else_is_known() -> No
     assert g.offered("late") == {"l=1"}
 
 
+def test_what_nodes_claim_after_a_restart_stands_in() -> None:
+    g = Group()
+    g.declare("l=1", "m=1")
+    assert g.snapshot is not None
+    g.views.claim(g.snapshot.typeset(LISTENER), frozenset("l"))
+    g.declare("l=2", "m=2")
+    g.refuse("early", "l=2", "m=2")
+    g.views.begin("late")
+    assert g.offered("late") == {"l=1"}, "nobody claims to have had m"
+
+
+def test_a_claim_of_what_is_judged_is_an_acceptance() -> None:
+    g = group("l=1")
+    g.declare("l=2")
+    g.refuse("early", "l=2")
+    g.views.begin("late")
+    assert g.snapshot is not None
+    assert set(g.views.claim(g.snapshot.typeset(LISTENER), None)) == {"late"}
+
+
 def test_an_acceptance_by_any_node_ends_it_for_all() -> None:
     g = group("l=1")
     g.declare("l=2")
