@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.binaries import envoy_command
 from tests.support.fleet import Fleet
 from tests.support.publishers import LISTENER, ROUTES, FilePublisher, site
 from tests.support.watching import ask
@@ -19,7 +18,7 @@ from xds_server.demo.yaml_files import write_documents
 
 pytestmark = [pytest.mark.envoy, pytest.mark.timeout(120)]
 
-PREFLIGHT = {"preflight": {"enabled": True, "envoy": envoy_command(), "timeout": "20s"}}
+PREFLIGHT = {"preflight": {"enabled": True, "timeout": "20s"}}
 LUA = "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua"
 
 
