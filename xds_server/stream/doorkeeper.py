@@ -1,9 +1,9 @@
-"""The doorkeeper: before any service is reached, every call says who makes it. A gRPC interceptor."""
+"""The doorkeeper: before any service is reached, every call says who makes it."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import grpc
@@ -16,30 +16,24 @@ from xds_server.stream.turned_away import TurnedAway
 Context = grpc.aio.ServicerContext[Any, Any]
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"  # generic to the stubs only
 Details = grpc.HandlerCallDetails
+Ask = Callable[[Context], Awaitable[None]]
 
 
-class Doorkeeper(grpc.aio.ServerInterceptor):
-    """Finds out who calls, for streams and single calls of every service but the open ones, or ends the call."""
+class Doorkeeper:
+    """Finds out who calls, for streams and single calls of every service but the open ones, or ends the call.
+
+    Handlers are wrapped; gRPC's interceptors would cost each call a reference cycle, which is garbage for the collector.
+    """
 
     def __init__(self, auth: Authenticator, turned_away: TurnedAway, open_services: tuple[str, ...]) -> None:
         """Let everybody reach `open_services`, given by their full names."""
         self._auth = auth
         self._turned_away = turned_away
         self._open = open_services
-        self._guarded: dict[str, Handler] = {}
 
-    async def intercept_service(
-        self, continuation: Callable[[Details], Awaitable[Handler | None]], handler_call_details: Details
-    ) -> Handler | None:
-        """See `grpc.aio.ServerInterceptor`."""
-        method = str(handler_call_details.method)
-        handler = await continuation(handler_call_details)
-        # None: there is no such method, and gRPC says so itself.
-        if handler is None or method.split("/")[1] in self._open:
-            return handler
-        if method not in self._guarded:
-            self._guarded[method] = _wrapped(handler, self._ask)
-        return self._guarded[method]
+    def guard(self, handlers: grpc.GenericRpcHandler) -> grpc.GenericRpcHandler:
+        """The same handlers with the question before each."""
+        return _Guarded(handlers, self._open, self._ask)
 
     async def _ask(self, context: Context) -> None:
         identity = self._auth.identify(proof_of(context))
@@ -48,6 +42,43 @@ class Doorkeeper(grpc.aio.ServerInterceptor):
             return
         self._turned_away.unknown(str(context.peer()))
         await context.abort(grpc.StatusCode.UNAUTHENTICATED, self._auth.demand)
+
+
+class Door:
+    """What services are added to instead of to a server, by generated code too: all of them get the doorkeeper's question."""
+
+    def __init__(self, server: grpc.aio.Server, doorkeeper: Doorkeeper) -> None:
+        """Lead to that server, past that doorkeeper."""
+        self._server = server
+        self._doorkeeper = doorkeeper
+
+    def add_generic_rpc_handlers(self, handlers: Sequence[grpc.GenericRpcHandler]) -> None:
+        """See `grpc.aio.Server`."""
+        self._server.add_generic_rpc_handlers(tuple(map(self._doorkeeper.guard, handlers)))
+
+    def add_registered_method_handlers(self, service_name: str, method_handlers: Mapping[str, Handler]) -> None:
+        """Generated code tells its methods here a second time; they would win over those that ask."""
+
+
+class _Guarded(grpc.GenericRpcHandler):
+    """Handlers that ask first."""
+
+    def __init__(self, inner: grpc.GenericRpcHandler, open_services: tuple[str, ...], ask: Ask) -> None:
+        self._inner = inner
+        self._open = open_services
+        self._ask = ask
+        self._made: dict[str, Handler] = {}
+
+    def service(self, handler_call_details: Details) -> Handler | None:
+        """See `grpc.GenericRpcHandler`."""
+        handler = self._inner.service(handler_call_details)
+        method = str(handler_call_details.method)
+        # None: there is no such method here.
+        if handler is None or method.split("/")[1] in self._open:
+            return handler
+        if method not in self._made:
+            self._made[method] = _wrapped(handler, self._ask)
+        return self._made[method]
 
 
 def proof_of(context: Context) -> Proof:
@@ -68,7 +99,7 @@ def _text(value: str | bytes) -> str:
     return value if isinstance(value, str) else value.decode(errors="replace")
 
 
-def _wrapped(handler: Handler, ask: Callable[[Context], Awaitable[None]]) -> Handler:
+def _wrapped(handler: Handler, ask: Ask) -> Handler:
     """The same handler with the question before it, whichever of gRPC's four forms it has."""
     forms = {
         (False, False): (handler.unary_unary, grpc.unary_unary_rpc_method_handler),
@@ -81,7 +112,7 @@ def _wrapped(handler: Handler, ask: Callable[[Context], Awaitable[None]]) -> Han
     return made
 
 
-def _asking(behaviour: Any, ask: Callable[[Context], Awaitable[None]]) -> Any:
+def _asking(behaviour: Any, ask: Ask) -> Any:
     async def answer(request: Any, context: Context) -> Any:
         await ask(context)
         return await behaviour(request, context)

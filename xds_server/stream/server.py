@@ -9,7 +9,7 @@ from typing import Protocol
 import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from xds_server.credentials.tls import ServerTls
 from xds_server.credentials.watched import Credentials, Watched
@@ -17,7 +17,7 @@ from xds_server.status.audit import Audit
 from xds_server.stream.auth import Authenticator
 from xds_server.stream.context import Limits, StreamContext
 from xds_server.stream.csds import ClientStatus
-from xds_server.stream.doorkeeper import Doorkeeper
+from xds_server.stream.doorkeeper import Door, Doorkeeper
 from xds_server.stream.services import DiscoveryServices
 from xds_server.stream.turned_away import TurnedAway
 from xds_server.wire.csds import CSDS
@@ -133,17 +133,19 @@ class XdsServer:
             turned_away,
             (health.SERVICE_NAME, *(each.name for each in guests)),
         )
-        self._server = grpc.aio.server(options=_options(shared.limits), interceptors=(doorkeeper,))
+        self._server = grpc.aio.server(options=_options(shared.limits))
+        door = Door(self._server, doorkeeper)
         self._tls = tls
         self._health = health.aio.HealthServicer()
-        self._server.add_generic_rpc_handlers((*self._services.handlers(), ClientStatus(shared).handler()))
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        door.add_generic_rpc_handlers((*self._services.handlers(), ClientStatus(shared).handler()))
+        door.add_generic_rpc_handlers(tuple(guest.handler() for guest in guests))
+        # Of the server that they are given, generated functions call nothing but what a door has.
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, door)  # type: ignore[arg-type]
         load_descriptors()
-        for guest in guests:
-            self._server.add_generic_rpc_handlers((guest.handler(),))
         served = [*(service.name for service in SERVICES), CSDS, *(guest.name for guest in guests)]
         known = (health.SERVICE_NAME, reflection.SERVICE_NAME)
-        reflection.enable_server_reflection((*served, *known), self._server)
+        reflector = reflection.aio.ReflectionServicer((*served, *known))
+        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(reflector, door)  # type: ignore[no-untyped-call]
         self._names = ("", *served)
 
     async def start(self, address: str) -> str:
