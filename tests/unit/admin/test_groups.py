@@ -99,6 +99,7 @@ async def test_versions_come_newest_first(client: Client, world: World) -> None:
         "counts": {"cds": 2, "eds": 1, "lds": 0, "rds": 1, "sds": 1},
         "acked": 1,
         "nacked": 0,
+        "trace": None,
     }
     assert [each["seq"] for each in answer["versions"]] == [2, 1]
 
