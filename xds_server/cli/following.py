@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -18,6 +19,10 @@ from xds_server.cli.text import clean
 
 _PAUSES = (0.5, 1.0, 2.0, 5.0)
 """Seconds before a stream is opened again; the last one from then on."""
+
+
+_REMEMBERED = 2000
+"""Events that are known to have been shown: more than the server keeps."""
 
 
 class Happened(NamedTuple):
@@ -46,17 +51,25 @@ def events(admin: Access, group: str | None, *, follow: bool, as_json: bool) -> 
 def _all(client: Client) -> Iterator[Happened]:
     """Every event from those that are kept on, across streams that end.
 
+    A server that was started anew may count from 1 again, so ids alone do not tell what was seen: each stream is asked
+    for all that is kept, and what was seen by id and time is skipped.
+
     Raises:
         AdminError: There was never an answer.
     """
-    last, failures = "0", 0
+    seen: OrderedDict[tuple[str, object], None] = OrderedDict()
+    failures = 0
     while True:
         try:
-            for event in _read(client.lines("v1", "events", headers={"Last-Event-ID": last})):
-                last, failures = event.id or last, 0
-                yield event
+            for event in _read(client.lines("v1", "events", headers={"Last-Event-ID": "0"})):
+                failures = 0
+                if (key := (event.id, event.data.get("at"))) not in seen:
+                    seen[key] = None
+                    yield event
+                while len(seen) > _REMEMBERED:
+                    seen.popitem(last=False)
         except AdminError as error:
-            if last == "0":
+            if not seen:
                 raise
             if not failures:
                 print(clean(f"tidegate: {error}; trying again"), file=sys.stderr, flush=True)
