@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from io import StringIO
 from typing import Any as Anything
 
-from ruamel.yaml import YAML
+from ruamel.yaml.cyaml import CParser
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
     AliasEvent,
@@ -45,17 +44,18 @@ def read_yaml(text: str) -> Iterator[Document]:
     number = 0
     builder: _Builder | None = None
     try:
-        # The parser is full of references to itself; a stream that is closed leaves it without the text.
-        with StringIO(text) as stream:
-            for event in YAML(typ="safe").parse(stream):
-                if builder is not None and not isinstance(event, DocumentEndEvent):
-                    builder.take(event)
-                elif isinstance(event, DocumentStartEvent):
-                    number += 1
-                    builder = _Builder(number)
-                elif builder is not None:
-                    yield builder.document()
-                    builder = None
+        # Not by `YAML`: it makes a class for each text, which refers to itself and so holds the text for long.
+        parser = CParser(text)
+        while parser.check_event():
+            event = parser.get_event()
+            if builder is not None and not isinstance(event, DocumentEndEvent):
+                builder.take(event)
+            elif isinstance(event, DocumentStartEvent):
+                number += 1
+                builder = _Builder(number)
+            elif builder is not None:
+                yield builder.document()
+                builder = None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise SyntaxFaultError(_sentence(error), mark.line + 1, mark.column + 1, number) from None

@@ -1,0 +1,201 @@
+"""Makes and joins all parts; nothing runs yet."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from xds_server.admin import AdminDeps, AdminServer, Evidence
+from xds_server.admin.rights import rights_of
+from xds_server.credentials.tls import watch_tls
+from xds_server.credentials.watched import Credentials
+from xds_server.settings.root import Settings
+from xds_server.settings.sources import FilesEntry
+from xds_server.snapshot.assemble import Assembler
+from xds_server.snapshot.feed import Feed
+from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.pipeline import Coalesce, Pipeline
+from xds_server.snapshot.preflight import EnvoyChecker, Preflight
+from xds_server.sources.base import Source
+from xds_server.sources.files.inputs import inputs
+from xds_server.sources.files.located import Locating
+from xds_server.sources.push import PushSource
+from xds_server.sources.push.rpc import PushService
+from xds_server.sources.registry import make_sources
+from xds_server.status.audit import Audit
+from xds_server.status.events import EventBus
+from xds_server.status.gauges import observe_fleet, observe_store
+from xds_server.status.pushes import PushTies
+from xds_server.status.state import State
+from xds_server.status.tracker import Tracker
+from xds_server.stream.admission import grouping_of
+from xds_server.stream.auth import Authenticator
+from xds_server.stream.context import Limits, StreamContext
+from xds_server.stream.sequencer import Waits
+from xds_server.stream.server import XdsServer
+from xds_server.telemetry import names
+from xds_server.telemetry.metrics import Metrics
+from xds_server.telemetry.tracing import Traces, from_environment
+from xds_server.translate.native import decode
+from xds_server.translate.prune import prune_routes
+from xds_server.translate.render import to_json
+from xds_server.translate.replay import archived_document
+from xds_server.translate.secrecy import holds_secrets
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Who is told of what happens: the log and the admin API by the bus, people by the audit log, machines by metrics."""
+
+    metrics: Metrics
+    bus: EventBus
+    audit: Audit
+    traces: Traces
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The way of configuration, from what sources say to the groups that streams are served from."""
+
+    groups: Groups
+    pipeline: Pipeline
+    sources: list[tuple[Source, Feed]]
+    push: PushSource | None
+    preflight: Preflight | None
+    state: State
+
+
+@dataclass(slots=True)
+class App:
+    """All parts of one running Tidegate."""
+
+    telling: Telling
+    flow: Flow
+    xds: XdsServer
+    admin: AdminServer
+    credentials: Credentials
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+def build(settings: Settings) -> App:
+    """Make and join all parts.
+
+    Raises:
+        CredentialError: a certificate or a token can't be used.
+        OSError: the state directory can't be used.
+    """
+    credentials = Credentials()
+    state = State(settings, holds_secrets, time.time)
+    telling = _telling(state)
+    flow = _flow(settings, state, telling)
+    tracker = Tracker(flow.groups, telling.bus, time.time)
+    stopping = asyncio.Event()
+    _observe(telling.metrics, flow, tracker, credentials)
+    state.tell_damage(telling.audit)
+    rights = rights_of(settings.admin.tokens, credentials)
+    xds = XdsServer(
+        _context(settings, flow, telling, tracker),
+        Authenticator(settings.xds.auth, credentials),
+        watch_tls(credentials, "xds.tls", settings.xds.tls),
+        telling.audit,
+        [PushService(flow.push, rights.operator)] if flow.push is not None else [],
+    )
+    admin = AdminServer(
+        _deps(settings, flow, telling, tracker, stopping),
+        rights,
+        watch_tls(credentials, "admin.tls", settings.admin.tls),
+        settings.admin.hosts,
+    )
+    return App(telling, flow, xds, admin, credentials, stopping)
+
+
+def _telling(state: State) -> Telling:
+    bus = EventBus(time.time, state.journal.last_id if state.journal else 0)
+    traces = from_environment(version("tidegate"), os.environ)
+    return Telling(Metrics(version("tidegate")), bus, Audit(bus, time.time, state.journal), traces)
+
+
+def _flow(settings: Settings, state: State, telling: Telling) -> Flow:
+    history, quiet = settings.history, settings.xds.coalesce
+    later = asyncio.get_running_loop().call_soon
+    groups = Groups(time.time, history.count, later, history.age, prune=prune_routes)
+    preflight = _preflight(settings, telling.metrics)
+    pipeline = Pipeline(
+        Assembler(Locating(decode), prune_routes, preflight.refused if preflight else None),
+        groups,
+        Coalesce(quiet.quiet, quiet.max),
+        telling.metrics,
+        telling.audit.emit,
+        keep=state.save,
+        traced=telling.traces.change,
+    )
+    sources = [(source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings, decode)]
+    push = next(((each, feed) for each, feed in sources if isinstance(each, PushSource)), None)
+    if push is not None:
+        push[0].tie(PushTies(pipeline, groups, push[1], telling.audit, state))
+    pipeline.restore(state.restored)
+    return Flow(groups, pipeline, sources, push[0] if push is not None else None, preflight, state)
+
+
+def _context(settings: Settings, flow: Flow, telling: Telling, tracker: Tracker) -> StreamContext:
+    xds = settings.xds
+    limits = Limits(xds.max_streams, xds.max_request_bytes, xds.max_names, xds.max_connection_age, xds.max_request_rate)
+    return StreamContext(
+        flow.groups,
+        tracker,
+        telling.metrics,
+        Waits(xds.order_timeout, xds.removal_timeout),
+        limits,
+        grouping=grouping_of(settings.groups),
+        traces=telling.traces if telling.traces.is_on else None,
+    )
+
+
+def _deps(settings: Settings, flow: Flow, telling: Telling, tracker: Tracker, stopping: asyncio.Event) -> AdminDeps:
+    def unready() -> str | None:
+        if stopping.is_set():
+            return "shutting down"
+        return None if flow.groups.synced or flow.state.restored else "not every source has been read once yet"
+
+    return AdminDeps(
+        flow.groups,
+        tracker,
+        telling.bus,
+        flow.pipeline.sources,
+        unready,
+        to_json,
+        telling.metrics.render,
+        flow.pipeline,
+        telling.audit,
+        flow.state.flushed,
+        flow.push,
+        evidence=_evidence(settings),
+    )
+
+
+def _observe(metrics: Metrics, flow: Flow, tracker: Tracker, credentials: Credentials) -> None:
+    observe_fleet(metrics, flow.groups, tracker, flow.pipeline.sources)
+    if flow.state.store is not None:
+        observe_store(metrics, flow.state.store)
+    metrics.observe(names.CREDENTIAL_UP, credentials.up)
+
+
+def _evidence(settings: Settings) -> Evidence:
+    """What an archive has beside what is served."""
+    paths = [entry.path for entry in settings.sources if isinstance(entry, FilesEntry)]
+    return Evidence(lambda: inputs(paths, archived_document), settings.model_dump(mode="json"))
+
+
+def _preflight(settings: Settings, metrics: Metrics) -> Preflight | None:
+    """The gate that asks a real Envoy, if it is wanted; it works in a thread, and metrics belong to the loop's."""
+    if not settings.preflight.enabled:
+        return None
+    loop = asyncio.get_running_loop()
+
+    def meter(outcome: str, seconds: float) -> None:
+        loop.call_soon_threadsafe(metrics.checked, outcome, seconds)
+
+    return Preflight(EnvoyChecker(settings.preflight.envoy), settings.preflight.timeout, meter)
