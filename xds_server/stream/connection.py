@@ -43,6 +43,24 @@ class Connection:
     `fail` is told what goes wrong outside of `receive`, so that it ends this stream and touches no other.
     """
 
+    __slots__ = (
+        "_caller",
+        "_fail",
+        "_only_type",
+        "_outbox",
+        "_pace",
+        "_peer",
+        "_session",
+        "_shared",
+        "_since",
+        "_timer",
+        "_variant",
+        "_witness",
+        "_write",
+        "_writer",
+        "node",
+    )
+
     def __init__(
         self,
         shared: StreamContext,

@@ -75,6 +75,12 @@ class Inheritance:
 class Sequencer:
     """Works out the goals of one stream's types. It keeps nothing but references to what it looks at."""
 
+    __slots__ = (
+        "_inheritance",
+        "_states",
+        "_waits",
+    )
+
     def __init__(self, states: Mapping[str, TypeState], inheritance: Inheritance, waits: Waits) -> None:
         self._states = states
         self._inheritance = inheritance

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
 import grpc
@@ -106,22 +107,14 @@ class DiscoveryServices:
             methods[service.fetch] = grpc.unary_unary_rpc_method_handler(self._fetch(service.type_url))
         return methods
 
-    def _stream(self, variant: Variant, only_type: str | None) -> Any:
-        async def handle(_requests: AsyncIterator[bytes], context: Context) -> None:
-            limit = self._shared.limits.max_streams
-            if self._stopping:
-                await context.abort(grpc.StatusCode.UNAVAILABLE, "this server is shutting down")
-            if len(self._ends) >= limit:
-                self._shared.meter.rejected("streams")
-                await context.abort(
-                    grpc.StatusCode.RESOURCE_EXHAUSTED,
-                    f"{limit} streams are open; no more are allowed (xds.max_streams)",
-                )
-            await self._serve(variant, only_type, context)
+    def _stream(self, variant: Variant, only_type: str | None) -> StreamHandler:
+        return partial(self._serve, variant, only_type)
 
-        return handle
-
-    async def _serve(self, variant: Variant, only_type: str | None, context: Context) -> None:
+    async def _serve(
+        self, variant: Variant, only_type: str | None, _requests: AsyncIterator[bytes], context: Context
+    ) -> None:
+        if self._stopping or len(self._ends) >= self._shared.limits.max_streams:
+            await self._turn_away(context)
         end = _End()
         connection = Connection(
             self._shared,
@@ -133,17 +126,23 @@ class DiscoveryServices:
             caller=CALLER.get(),
         )
         self._ends.add(end)
-        silence = asyncio.get_running_loop().call_later(self._shared.limits.silence, _expect_node, connection, end.put)
         try:
-            await end.reached(_read(context, connection))
+            await end.reached(_read(context, connection, self._shared.limits.silence))
             await connection.finish(flush=end.reason is None)
             await self._conclude(end.reason, context)
         finally:
             self._ends.discard(end)
             if self._stopping and not self._ends:
                 self._none_left.set()
-            silence.cancel()
             connection.close()
+
+    async def _turn_away(self, context: Context) -> NoReturn:
+        if self._stopping:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "this server is shutting down")
+        self._shared.meter.rejected("streams")
+        limit = self._shared.limits.max_streams
+        text = f"{limit} streams are open; no more are allowed (xds.max_streams)"
+        await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
 
     async def _conclude(self, reason: Exception | None, context: Context) -> None:
         """Say why the stream ends; a client that has simply ended needs no word."""
@@ -187,18 +186,19 @@ class DiscoveryServices:
         return handle
 
 
-def _expect_node(connection: Connection, fail: Callable[[Exception], None]) -> None:
-    if connection.node is None:
-        fail(SilentError("nothing was asked on this stream"))
-
-
-async def _read(context: Context, connection: Connection) -> None:
-    """Hand every request to the connection.
+async def _read(context: Context, connection: Connection, silence: float) -> None:
+    """Hand every request to the connection; the first has to come within `silence` seconds.
 
     Not by the iterator that gRPC offers, nor by a variable: both would keep the last request, and with it Envoy's
     node (61 KB), until the next one comes, which may be tomorrow.
     """
-    while _take(await context.read(), connection):
+    try:
+        async with asyncio.timeout(silence):
+            more = _take(await context.read(), connection)
+    except TimeoutError:
+        msg = "nothing was asked on this stream"
+        raise SilentError(msg) from None
+    while more and _take(await context.read(), connection):
         await connection.room()
 
 

@@ -54,6 +54,24 @@ class Session:
     `answers` and `overdue` (the types of waits that ran out) are for the caller to take and to empty.
     """
 
+    __slots__ = (
+        "_awaited",
+        "_before",
+        "_early",
+        "_in_order",
+        "_inheritance",
+        "_lookup",
+        "_respond",
+        "_sequencer",
+        "_waits",
+        "answers",
+        "deadline",
+        "overdue",
+        "snapshot",
+        "states",
+        "variant",
+    )
+
     def __init__(
         self,
         variant: Variant,
@@ -73,7 +91,7 @@ class Session:
         self._before = before
         self._lookup = lookup
         self._inheritance = Inheritance()
-        self._awaited: set[str] = set()
+        self._awaited = NO_NAMES
         self._sequencer = Sequencer(self.states, self._inheritance, self._waits)
         self._early: list[Request] = []
         self._in_order: list[TypeState] = []
@@ -197,7 +215,7 @@ class Session:
             moved = False
             for state in self._in_order:
                 moved |= self._step(state, snapshot, now, responses)
-        self._awaited = {state.waits_for for state in self._in_order if state.waits_for}
+        self._awaited = frozenset(state.waits_for for state in self._in_order if state.waits_for) or NO_NAMES
         self.deadline = self._next_deadline(self._awaited, now)
         return responses
 

@@ -13,6 +13,15 @@ from xds_server.wire.types import key_of
 class Witness:
     """Hears of a session each time that something has happened on it."""
 
+    __slots__ = (
+        "_completed",
+        "_group",
+        "_node",
+        "_refused",
+        "_shared",
+        "_types",
+    )
+
     def __init__(self, shared: StreamContext, group: Group, node: LiveNode) -> None:
         self._shared = shared
         self._group = group
