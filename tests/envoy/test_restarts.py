@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 
 from tests.support.fleet import SLACK, Fleet
 from tests.support.publishers import LISTENER, FilePublisher, site
-from tests.support.watching import answers, last_updated, taken
+from tests.support.watching import answers, last_updated, taken, whole_state
 from xds_server.demo.backends import Backend
 from xds_server.demo.bootstrap import Mode
 from xds_server.demo.control_plane import ControlPlane
@@ -59,7 +58,7 @@ async def test_kill_and_restart_under_load(fleet: Fleet, backends: list[Backend]
         await FilePublisher(plane, nodes=2).publish(site("moved", backends[1]))
     assert load.failed == 0, load.failures()
     assert after[1] == held[1]
-    assert _whole_state(after[0]) == _whole_state(held[0])
+    assert whole_state(after[0]) == whole_state(held[0])
 
 
 @pytest.mark.parametrize("mode", [Mode.SOTW, Mode.DELTA])
@@ -103,12 +102,7 @@ async def test_restarts_with_the_files_away(fleet: Fleet, backends: list[Backend
         await FilePublisher(plane, nodes=2).publish(site("moved", backends[1]))
     assert load.failed == 0, load.failures()
     assert after[1] == held[1]
-    assert _whole_state(after[0]) == _whole_state(held[0])
-
-
-def _whole_state(updated: Mapping[str, object]) -> dict[str, object]:
-    """State of the world: at an equal version clusters and listeners are not sent again."""
-    return {key: at for key, at in updated.items() if not key.startswith("rds")}
+    assert whole_state(after[0]) == whole_state(held[0])
 
 
 async def test_sigterm(fleet: Fleet, backends: list[Backend]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -60,6 +61,11 @@ async def last_updated(envoy: Envoy) -> dict[str, str]:
     moments = {f"cds/{entry['cluster']['name']}": entry["last_updated"] for entry in clusters}
     moments |= {f"lds/{entry['name']}": entry["active_state"]["last_updated"] for entry in listeners}
     return moments | {f"rds/{entry['route_config']['name']}": entry["last_updated"] for entry in routes}
+
+
+def whole_state(updated: Mapping[str, object]) -> dict[str, object]:
+    """Of what `last_updated` tells, clusters and listeners: in SotW these are not sent again at an equal version."""
+    return {key: at for key, at in updated.items() if not key.startswith("rds")}
 
 
 async def refusal(plane: ControlPlane, node: str, kind: str, *, after: int) -> dict[str, Any]:
