@@ -27,13 +27,14 @@ def create_app(
         rights: Who may do what; None: as without tokens.
         any_host: Clients of other machines may use any name.
     """
-    guards = [only_hosts(hosts, everywhere=not any_host), same_origin, ask_rights(rights or Rights()), whole_body]
+    rights = rights or Rights()
+    guards = [only_hosts(hosts, everywhere=not any_host), same_origin, ask_rights(rights), whole_body]
     app = web.Application(middlewares=[answer_problems, *guards], client_max_size=MAX_BODY)
     app.on_response_prepare.append(add_headers)
     app[DEPS] = deps
     app[WORKER] = Worker()
     app[INDEX] = describe.index(OPERATIONS)
-    app[OPENAPI] = describe.openapi(OPERATIONS)
+    app[OPENAPI] = describe.openapi(OPERATIONS, rights.asks)
     app[events.STREAMS] = set()
     for operation in OPERATIONS:
         if operation.method == "GET":

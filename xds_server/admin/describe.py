@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from http import HTTPStatus
 from typing import Any
@@ -22,8 +22,11 @@ _SCHEME = "bearer"
 _REF = "#/components/schemas/{name}"
 
 
-def openapi(operations: Sequence[Operation]) -> bytes:
-    """The document (OpenAPI 3.1) as JSON; the schemas are msgspec's of the shapes."""
+def openapi(operations: Sequence[Operation], asks: Callable[[str, str], bool]) -> bytes:
+    """The document (OpenAPI 3.1) as JSON; the schemas are msgspec's of the shapes.
+
+    `asks` tells whether this server asks for a token, by method and path.
+    """
     spec = APISpec(
         title="Tidegate admin API",
         version=API_VERSION,
@@ -36,10 +39,14 @@ def openapi(operations: Sequence[Operation]) -> bytes:
     for name, schema in components.items():
         spec.components.schema(name, schema)
     spec.components.security_scheme(
-        _SCHEME, {"type": "http", "scheme": "bearer", "description": "Needed where one is configured."}
+        _SCHEME, {"type": "http", "scheme": "bearer", "description": "A reader's or an operator's token."}
     )
     for operation in operations:
-        spec.path(operation.path, operations={operation.method.lower(): _describe(operation)})
+        described = {
+            **_describe(operation),
+            "security": [{_SCHEME: []}] if asks(operation.method, operation.path) else [],
+        }
+        spec.path(operation.path, operations={operation.method.lower(): described})
     return msgspec.json.encode(spec.to_dict())
 
 
@@ -65,7 +72,6 @@ def _describe(operation: Operation) -> dict[str, Any]:
         "operationId": name,
         "summary": operation.summary,
         "responses": {"200": _response(operation.answer)},
-        "security": [] if operation.path in OPEN else [{_SCHEME: []}, {}],
     }
     refusals = (*operation.refusals, *_always(operation))
     described["responses"] |= {str(status.value): _problem(status) for status in sorted(refusals)}

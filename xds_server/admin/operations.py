@@ -202,7 +202,7 @@ OPERATIONS = (
         (_OWNER, _GROUP),
         _PUSHES,
         "PATCH",
-        push_shapes.PushRequest,
+        push_shapes.PushChange,
     ),
     Operation(
         "/v1/push/{owner}/{group}",

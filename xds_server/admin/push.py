@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from http import HTTPStatus
 
 from aiohttp import web
@@ -11,11 +11,12 @@ from xds_server.admin import present, shapes
 from xds_server.admin.answers import answer
 from xds_server.admin.deps import DEPS
 from xds_server.admin.problems import RefusedError, bad_request
-from xds_server.admin.push_shapes import PushAnswer, PushRequest, PushSnapshot, as_text
+from xds_server.admin.push_shapes import PushAnswer, PushChange, PushRequest, PushSnapshot, as_text
 from xds_server.admin.shapes import FieldError, stamp
 from xds_server.admin.writes import actor_of, body_of
 from xds_server.ir.problem import Problem
 from xds_server.sources.push import PushSource
+from xds_server.sources.push.intake import MOST_PROBLEMS
 from xds_server.sources.push.model import (
     BaseError,
     ConflictError,
@@ -29,17 +30,19 @@ from xds_server.sources.push.model import (
 )
 from xds_server.wire.types import KEY_BY_URL, key_of
 
+_NO_OBJECT = 'expected an object with "@type"'
+
 
 async def put_set(request: web.Request) -> web.Response:
     """Replace an owner's set of a group whole."""
     source, actor = _source(request), actor_of(request)
-    return await _answer(source.put(_place(request), await _said(request), actor))
+    return await _answer(source.put(_place(request), await _said(request, PushRequest), actor))
 
 
 async def patch_set(request: web.Request) -> web.Response:
     """Change an owner's set of a group."""
     source, actor = _source(request), actor_of(request)
-    return await _answer(source.patch(_place(request), await _said(request), actor))
+    return await _answer(source.patch(_place(request), await _said(request, PushChange), actor))
 
 
 async def delete_set(request: web.Request) -> web.Response:
@@ -59,15 +62,25 @@ def _place(request: web.Request) -> Place:
     return Place(request.match_info["owner"], request.match_info["group"])
 
 
-async def _said(request: web.Request) -> Said:
-    body = await body_of(request, PushRequest)
+async def _said(request: web.Request, shape: type[PushRequest | PushChange]) -> Said:
+    body = await body_of(request, shape)
     try:
         resources = [as_text(each) for each in body.resources]
     except UnicodeDecodeError:
         raise bad_request(FieldError("resources", "the body is no valid JSON")) from None
+    _only_objects(resources)
     remove = [(each.type, each.name) for each in body.remove]
     base = None if body.base is None else str(body.base)
     return Said(str(body.version), resources, remove, body.lease_s, base)
+
+
+def _only_objects(resources: Iterable[str]) -> None:
+    """Refuse what can be no resource even where the source need not look, as the version is in force already."""
+    wrong = [index for index, each in enumerate(resources) if not each.startswith("{")]
+    if wrong:
+        errors = [FieldError(f"resources[{index}]", _NO_OBJECT) for index in wrong[:MOST_PROBLEMS]]
+        detail = f"{errors[0].field}: {_NO_OBJECT}"
+        raise RefusedError(HTTPStatus.UNPROCESSABLE_ENTITY, detail, errors)
 
 
 async def _answer(asked: Awaitable[Outcome]) -> web.Response:

@@ -61,6 +61,11 @@ class Rights:
             return Role.OPERATOR
         return Role.READER if self.reader is not None and self.reader.value.holds(token) else Role.ANYBODY
 
+    def asks(self, method: str, path: str) -> bool:
+        """Whether a request needs a token."""
+        needed = self.reader if method in READS else self.operator
+        return needed is not None and path not in OPEN
+
 
 def rights_of(tokens: Tokens, credentials: Credentials) -> Rights:
     """The token files of the settings, under watch.
@@ -95,9 +100,11 @@ def ask_rights(rights: Rights) -> Middleware:
 
 
 def _refusal(request: web.Request, rights: Rights, role: Role) -> web.Response | None:
-    """The answer to who may not do what is asked."""
+    """The answer to who may not do what is asked. Nothing can be changed at what is open."""
+    if request.path in OPEN:
+        return None
     if request.method in READS:
-        if rights.reader is None or role is not Role.ANYBODY or request.path in OPEN:
+        if role is not Role.ANYBODY or not rights.asks(request.method, request.path):
             return None
         return _unauthorized(request, "a reader's or an operator's token")
     if rights.operator is None:

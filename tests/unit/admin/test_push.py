@@ -107,6 +107,13 @@ async def test_the_same_version_again_makes_no_snapshot(client: Client) -> None:
     assert (equal["changed"], equal["snapshot"]) == (True, first["snapshot"])
 
 
+async def test_what_is_no_object_is_refused_even_under_a_version_that_is_in_force(client: Client) -> None:
+    for _ in range(2):
+        problem = await refused(client, 422, "PUT", {"version": "1", "resources": [{}, [None], None, "a"]})
+        assert {each["field"] for each in problem["errors"]} >= {f"resources[{index}]" for index in (1, 2, 3)}
+        await send(client, "PUT", whole("1", "a"))
+
+
 async def test_a_version_may_be_a_number(client: Client) -> None:
     assert (await send(client, "PUT", whole("1", "a")))["changed"]
     assert not (await send(client, "PUT", {**whole("", "a"), "version": 1}))["changed"]

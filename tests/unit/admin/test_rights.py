@@ -195,3 +195,20 @@ async def test_a_token_file_is_read_again(serve: Serve, world: World, tmp_path: 
     (tmp_path / "reader").write_text("newer")
     credentials._check()
     assert (made.role("old"), made.role("newer")) == (Role.ANYBODY, Role.READER)
+
+
+async def test_the_document_says_what_needs_a_token(serve: Serve) -> None:
+    for roles in ((), ("reader",), ("operator",), ("reader", "operator")):
+        http = await serve(*roles)
+        async with http.get("/openapi.json", headers=bearer(roles[-1] if roles else "")) as response:
+            paths = (await response.json())["paths"]
+        for path, method in ((path, method) for path, item in paths.items() for method in item):
+            needed = ("reader" if method == "get" else "operator") in roles and path not in OPEN
+            assert paths[path][method]["security"] == ([{"bearer": []}] if needed else []), (roles, method, path)
+
+
+async def test_what_is_open_answers_alike_to_everybody(serve: Serve) -> None:
+    http = await serve("reader", "operator")
+    for role in ("", "reader", "operator"):
+        async with http.request("TRACE", "/healthz", headers=bearer(role)) as response:
+            await problem_of(response, 405)
