@@ -114,8 +114,12 @@ async def test_a_change_is_followed_from_the_file_to_the_answer_of_each_node(
         assert collector.services == {"tidegate"}
 
 
-async def test_a_collector_that_is_away_holds_up_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_collector_that_is_away_holds_up_nothing_and_the_log_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
+    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "100")
     async with restartable(tmp_path) as server, server.clients() as clients:
         world = World(server.files, "default")
         world.write("a", marked("cds", "a", 1))
@@ -123,6 +127,13 @@ async def test_a_collector_that_is_away_holds_up_nothing(tmp_path: Path, monkeyp
         stream.ask("cds")
         await stream.holding("cds", {"a": 1})
         assert len(await _newest_trace(server)) == 32
+
+        async def told() -> bool:
+            return "Failed to export span" in server.plane.child.tail(50)
+
+        await until(told, within=10 * SLACK, what="the log says what could not be sent")
+        world.write("a", marked("cds", "a", 2))
+        await stream.holding("cds", {"a": 2})
 
 
 async def test_without_a_collector_nothing_is_traced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from tests.unit.admin.client import Client
 from tests.unit.admin.world import NOW_TEXT, World
 from xds_server.admin import events
 from xds_server.ir.events import EventKind
+from xds_server.status.events import EventBus
 
 HEARTBEAT = ": ping"
 
@@ -41,7 +42,7 @@ async def test_events_come_as_they_happen(client: Client, world: World) -> None:
 
 @pytest.mark.parametrize(
     ("seen", "ids"),
-    [("1", ["2", "3", "4"]), ("3", ["4"]), ("999", ["1", "2", "3", "4"]), ("nonsense", ["4"]), ("-1", ["4"])],
+    [("1", ["2", "3", "4"]), ("3", ["4"]), ("nonsense", ["4"]), ("-1", ["4"])],
 )
 async def test_a_follower_goes_on_where_it_was(client: Client, world: World, seen: str, ids: list[str]) -> None:
     for number in range(3):
@@ -49,6 +50,28 @@ async def test_a_follower_goes_on_where_it_was(client: Client, world: World, see
     async with client.http.get("/v1/events", headers={"Last-Event-ID": seen}) as response:
         world.bus.emit(EventKind.SOURCE, {})
         assert [(await block(response))["id"] for _ in ids] == ids
+
+
+async def test_an_id_of_an_earlier_process_is_sent_all_that_is_kept(client: Client, world: World) -> None:
+    for number in range(3):
+        world.bus.emit(EventKind.VERSION, {"seq": number})
+    async with client.http.get("/v1/events", headers={"Last-Event-ID": "999"}) as response:
+        assert [(await block(response))["id"] for _ in range(3)] == ["1", "2", "3"]
+
+
+async def test_a_follower_that_falls_1000_events_behind_is_cut_off_and_nobody_waits_for_it() -> None:
+    bus = EventBus(lambda: 0.0)
+    slow, quick = bus.follow(), bus.follow()
+    first = [asyncio.ensure_future(anext(each)) for each in (slow, quick)]
+    await asyncio.sleep(0)
+    for number in range(1500):
+        bus.emit(EventKind.SOURCE, {"number": number})
+        if number == 0:
+            await asyncio.gather(*first)
+        else:
+            assert (await anext(quick)).data == {"number": number}
+    assert len([each async for each in slow]) < 1000
+    assert len(bus._followers) == 1
 
 
 async def test_quiet_streams_carry_heartbeats(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

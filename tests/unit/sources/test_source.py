@@ -219,6 +219,40 @@ async def test_a_file_without_rights(tmp_path: Path, nobody: None) -> None:
         await sink.shows({"a.yaml": ["a"]})
 
 
+async def test_what_can_not_be_read_any_more_is_broken_and_not_gone(tmp_path: Path, nobody: None) -> None:
+    """Rights, a loop of links, broken YAML: the last good content stays (`Unit.broken`)."""
+    for name in ("closed", "loop", "syntax"):
+        (tmp_path / f"{name}.yaml").write_text(cluster(name))
+    async with running(tmp_path) as sink:
+        (tmp_path / "closed.yaml").chmod(0)
+        (tmp_path / "loop.yaml").unlink()
+        (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+        put(tmp_path / "syntax.yaml", "a: [")
+        await sink.until(lambda: all(unit.broken for unit in sink.units.values()))
+        await asyncio.sleep(SETTLED)
+        assert set(sink.units) == {"closed.yaml", "loop.yaml", "syntax.yaml"}
+        assert all(unit.broken and unit.problems for unit in sink.units.values())
+
+
+async def test_what_is_not_there_any_more_is_declared_no_more(tmp_path: Path) -> None:
+    """A deleted file, a link whose target is gone, and everything when the directory comes back empty."""
+    root, target = tmp_path / "root", tmp_path / "target.yaml"
+    root.mkdir()
+    for file in (root / "deleted.yaml", root / "stays.yaml", target):
+        file.write_text(cluster(file.stem))
+    (root / "link.yaml").symlink_to(target)
+    async with running(root) as sink:
+        await sink.shows({"deleted.yaml": ["deleted"], "link.yaml": ["target"], "stays.yaml": ["stays"]})
+        (root / "deleted.yaml").unlink()
+        target.unlink()
+        await sink.shows({"stays.yaml": ["stays"]})
+        root.rename(tmp_path / "away")
+        await sink.until(lambda: sink.is_failed)
+        assert sink.names() == {"stays.yaml": ["stays"]}
+        root.mkdir()
+        await sink.shows({})
+
+
 async def test_without_notifications_it_looks_from_time_to_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

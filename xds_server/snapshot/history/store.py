@@ -130,7 +130,8 @@ def _tell(fault: Fault) -> None:
 
 def _lock(root: Path) -> int:
     try:
-        (root / "groups").mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (root, root / "groups"):  # `parents` would make the first with the rights of the umask.
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise OSError(f"state_dir: can't use {root}: {error.strerror}") from error

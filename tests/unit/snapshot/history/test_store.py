@@ -84,6 +84,18 @@ def test_of_a_damaged_base_the_file_before_it_is_used(tmp_path: Path) -> None:
     assert not newest.exists()
 
 
+def test_of_damaged_files_the_newest_three_are_kept(tmp_path: Path) -> None:
+    for number in range(5):
+        path = tmp_path / f"{number:020}.snapshots"
+        path.write_bytes(b"garbage")
+        assert restore(tmp_path).faults
+        (aside,) = tmp_path.glob(f"{path.name}.corrupt-*")
+        aside.rename(aside.with_name(f"{path.name}.corrupt-2026010{number}T000000Z"))
+    restore(tmp_path)
+    kept = [path.name.partition(".")[0] for path in tmp_path.glob("*.corrupt-*")]
+    assert sorted(int(each) for each in kept) == [2, 3, 4]
+
+
 def test_what_is_whole_before_a_fault_is_kept(tmp_path: Path) -> None:
     store(tmp_path, made(steps(6)))
     newest = max(tmp_path.glob("*.snapshots"))
@@ -180,6 +192,11 @@ def test_with_a_key_secrets_come_back_and_are_not_to_be_read(tmp_path: Path) -> 
     assert all(b"planted-key" not in path.read_bytes() for path in tmp_path.iterdir())
     (found,) = restore(tmp_path, vault).snapshots
     assert seen(found) == seen(snapshot)
+
+
+def test_with_another_key_what_was_stored_is_as_if_it_had_been_left_out(tmp_path: Path) -> None:
+    (snapshot,) = made([{(SECRET, "cert"): "planted-key"}])
+    store(tmp_path, [snapshot], Vault(lambda each: each.type_url == SECRET, KEY))
     (locked,) = restore(tmp_path, Vault(lambda _: True, KEY[::-1])).snapshots
     assert locked.types[SECRET].unknown == {"cert"}
     assert locked.version == snapshot.version
