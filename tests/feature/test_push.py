@@ -130,7 +130,7 @@ async def test_k20_without_a_state_directory_nothing_is_sent_before_the_expected
 
 
 @pytest.mark.parametrize("first", ["files", "push"])
-async def test_a_name_that_a_file_declares_goes_by_the_order_of_the_sources(
+async def test_a_name_that_a_file_declares_goes_by_the_order_of_the_sources_and_is_taken_over_when_it_is_free(
     tmp_path: Path, session: aiohttp.ClientSession, first: str
 ) -> None:
     order: Sequence[dict[str, Any]] = [files(tmp_path), {"kind": "push"}]
@@ -144,6 +144,8 @@ async def test_a_name_that_a_file_declares_goes_by_the_order_of_the_sources(
         await stream.holding("cds", {"a": 1 if first == "files" else 2})
         reasons = [each["reason"] for each in answer["problems"]]
         assert reasons == (["DuplicateName"] if first == "files" else [])
+        (server.files / "f.yaml").unlink()
+        await stream.holding("cds", {"a": 2})
 
 
 async def test_a_lease_that_is_not_renewed(tmp_path: Path, session: aiohttp.ClientSession) -> None:

@@ -8,6 +8,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from pathlib import Path
 
 import grpc
@@ -104,6 +105,23 @@ async def test_mutual_tls_lets_in_whom_the_authority_signed(
     for pair in (None, stranger):
         refused = await Caller(server.xds, authority, pair).stream(stack, Variant.DELTA, node_of("m", cluster="g"))
         assert (await refused.end())[0] is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_the_end_of_a_certificate_counts_for_new_connections_and_open_streams_go_on(
+    stack: AsyncExitStack, tmp_path: Path, authority: Authority
+) -> None:
+    server = await _serving(stack, tmp_path, clients=True)
+    life = 4 * SLACK
+    caller = Caller(server.xds, authority, authority.issue("edge", life=timedelta(seconds=life)))
+    ends = time.monotonic() + life
+    stream = await caller.stream(stack, Variant.DELTA, node_of("n", cluster="g"))
+    stream.ask("cds")
+    await stream.holding("cds", {"a": 1})
+    await asyncio.sleep(ends + 1.5 - time.monotonic())
+    refused = await caller.stream(stack, Variant.DELTA, node_of("m", cluster="g"))
+    assert (await refused.end())[0] is grpc.StatusCode.UNAVAILABLE
+    World(server.files, "g").write("a", marked("cds", "a", 2))
+    await stream.holding("cds", {"a": 2})
 
 
 async def test_new_handshakes_use_a_new_certificate_and_open_streams_go_on(

@@ -41,10 +41,12 @@ class Authority:
         self._certificate = builder.sign(self._key, hashes.SHA256())
         self.certificate = _pem(self._certificate)
 
-    def issue(self, *names: str, uris: Sequence[str] = (), subject: x509.Name | None = None) -> Pair:
-        """Sign a fresh certificate for DNS `names` and `uris`, good for servers and clients."""
+    def issue(
+        self, *names: str, uris: Sequence[str] = (), subject: x509.Name | None = None, life: dt.timedelta = LIFETIME
+    ) -> Pair:
+        """Sign a fresh certificate for DNS `names` and `uris`, good for servers and clients, for so long from now."""
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = _builder(subject or _name(names[0]), self._name, key.public_key())
+        builder = _builder(subject or _name(names[0]), self._name, key.public_key(), life)
         dns, ids = map(x509.DNSName, names), map(x509.UniformResourceIdentifier, uris)
         alternatives = x509.SubjectAlternativeName([*dns, *ids])
         certificate = builder.add_extension(alternatives, critical=False).sign(self._key, hashes.SHA256())
@@ -71,12 +73,14 @@ def serial_of(der: bytes) -> int:
     return x509.load_der_x509_certificate(der).serial_number
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, life: dt.timedelta = LIFETIME
+) -> x509.CertificateBuilder:
     now = dt.datetime.now(dt.UTC)
     # An hour back, for machines whose clocks differ a little.
     start = now - dt.timedelta(hours=1)
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key)
-    return builder.serial_number(x509.random_serial_number()).not_valid_before(start).not_valid_after(now + LIFETIME)
+    return builder.serial_number(x509.random_serial_number()).not_valid_before(start).not_valid_after(now + life)
 
 
 def _name(text: str) -> x509.Name:
