@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Any
 
 import grpc.aio
 import pytest
@@ -48,7 +49,8 @@ async def test_a_lost_write_is_a_cancelled_call(stopped: str, caplog: pytest.Log
         server.publish([marked("cds", "a", 1)])
         services, context = server.server._services, Leaving()
         CALLER.set(Identity(""))
-        call = asyncio.ensure_future(services._stream(Variant.SOTW, None)(None, context))
+        handler: Any = services._stream(Variant.SOTW, None)
+        call = asyncio.ensure_future(handler(None, context))
         await context.writing.wait()
         if stopped == "before":
             services.stop()
