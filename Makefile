@@ -35,7 +35,7 @@ demo: $(demo_ready) ## Show Tidegate with two real Envoys (ARGS=--once: one roun
 	@$(bin)/tidegate demo $(ARGS)
 
 test: $(dev_ready) ## Run all tests that need nothing but Python packages (ARGS goes to pytest)
-	$(pytest) -n 2 -m "$(local) and not envoy" $(ARGS) $(none_is_fine)
+	$(pytest) -n 3 -m "$(local) and not envoy" $(ARGS) $(none_is_fine)
 	$(pytest) -m "$(local) and envoy" $(ARGS) $(none_is_fine)
 
 soak: $(dev_ready) ## Run the long counts

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from functools import partial
 
 import pytest
 
+from tests.support.counts import long_or_short
 from tests.support.fleet import Fleet
 from tests.support.naive import NaiveServer
 from tests.support.publishers import (
@@ -27,7 +27,7 @@ from xds_server.demo.polling import until
 pytestmark = [pytest.mark.envoy, pytest.mark.timeout(240)]
 
 FRESH, BACK_AND_FORTH = 100, 20
-SECONDS = float(os.environ.get("TIDEGATE_LOAD_SECONDS", "36"))
+SECONDS = long_or_short(60.0, 24.0)
 """How long the load lasts; the moves are spread over it. CI runs 60."""
 
 RATE = 220.0

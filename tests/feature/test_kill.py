@@ -11,6 +11,7 @@ import pytest
 from tests.conformance.documents import World, marked, service
 from tests.conformance.server import Restartable
 from tests.feature.restarts import bring_back, keeping, take_away
+from tests.support.counts import long_or_short
 
 CLUSTERS = 8
 
@@ -72,8 +73,8 @@ async def _kill_again_and_again(folder: Path, times: int) -> None:
 
 
 @pytest.mark.timeout(300)
-async def test_killed_twenty_times_during_publishes(tmp_path: Path) -> None:
-    await _kill_again_and_again(tmp_path, 20)
+async def test_killed_at_random_moments_of_publishes(tmp_path: Path) -> None:
+    await _kill_again_and_again(tmp_path, long_or_short(20, 5))
 
 
 @pytest.mark.soak

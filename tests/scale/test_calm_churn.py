@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import random
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -22,6 +21,7 @@ from tests.conformance.wire import BOTH, Received, mark_of
 from tests.scale.light import Light
 from tests.scale.memory import resident
 from tests.scale.scaling import scaled
+from tests.support.counts import long_or_short
 from tests.support.fleet import SLACK
 from xds_server.demo.polling import until
 
@@ -93,7 +93,7 @@ def _has_all(stream: Light) -> bool:
     return stream.names_of("eds") == {PROBE, *NAMES}
 
 
-SHORT = (1000, 60.0, 256) if "TIDEGATE_CHURN" in os.environ else (100, 10.0, 4096)
+SHORT = long_or_short((1000, 60.0, 256), (100, 10.0, 4096))
 """CI asks for all streams and a minute."""
 
 
