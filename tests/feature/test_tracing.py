@@ -114,6 +114,35 @@ async def test_a_change_is_followed_from_the_file_to_the_answer_of_each_node(
         assert collector.services == {"tidegate"}
 
 
+async def test_no_content_and_no_secret_is_in_a_trace_not_even_when_a_refusal_repeats_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "-----BEGIN PRIVATE KEY-----\nplanted-marker-1\n-----END PRIVATE KEY-----\n"
+    secret = {"@type": url_of("sds"), "name": "cert", "tls_certificate": {"private_key": {"inline_string": key}}}
+    async with traced(tmp_path, monkeypatch) as (server, collector), server.clients() as clients:
+        world = World(server.files, "default")
+        world.write("a", marked("cds", "a", 1), secret)
+        await server.served(world)
+        stream = await clients.stream(Variant.DELTA, world)
+        stream.answer = lambda stream, response: stream.nack(response, f"refused: {response.key} {key}")
+        stream.ask("cds")
+        stream.ask("sds", "cert")
+
+        async def traced_both() -> bool:
+            return len([span for span in collector.spans if span.name == "push" and span.status.code]) == 2
+
+        await until(traced_both, within=5 * SLACK, what="both refusals are traced")
+        assert b"refused" in collector.raw
+        assert b"planted-marker" not in collector.raw
+        assert b"mark-1;" not in collector.raw
+        # Nor is it anywhere else where the words are shown.
+        shown = [
+            (await server.request(f"/v1/{path}"))[1] for path in ("nodes", "groups", "events?follow=false", "audit")
+        ]
+        assert sum("refused: " in text for text in shown) >= 2
+        assert "planted-marker" not in "".join(shown) + server.plane.child.log.read_text()
+
+
 async def test_a_collector_that_is_away_holds_up_nothing_and_the_log_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -198,8 +198,8 @@ class Session:
             state.ack(pending, now, whole=self.variant is Variant.SOTW)
         else:
             state.nack(pending, request.error, snapshot, now)
-        error = request.error.short() if request.error else None
-        suspects = state.last_nacked.suspects if error and state.last_nacked else ()
+        nacked = state.last_nacked if request.error else None
+        error, suspects = (nacked.error, nacked.suspects) if nacked else (None, ())
         took = now - pending.sent_at
         self.answers.append(Answer(pending.response, error, took, pending.after, state.acked, suspects))
 

@@ -13,6 +13,7 @@ from xds_server.snapshot.typeset import Typeset
 from xds_server.stream.doubt import Doubtful
 from xds_server.stream.goal import Step
 from xds_server.stream.subscription import NOTHING, Subscription
+from xds_server.translate.inline import without_secrets
 from xds_server.wire.request import ErrorDetail
 from xds_server.wire.resource import Resource
 from xds_server.wire.response import Response
@@ -226,7 +227,9 @@ class TypeState:
         self.frozen = snapshot
         found = (pending.after.get(name) for name, version in sorted(refused, key=lambda each: each[0]) if version)
         suspects = tuple(each for each in found if each is not None)
-        self.last_nacked = Nack(Mark(response.version, response.nonce, now), error.short(), refused, suspects)
+        # A client may print what it refuses, keys and all: so its words are never kept, shown or logged as they are.
+        said = ErrorDetail(error.code, without_secrets(error.message, suspects)).short()
+        self.last_nacked = Nack(Mark(response.version, response.nonce, now), said, refused, suspects)
 
     def _clear(self, accepted: AbstractSet[tuple[str, str | None]]) -> None:
         """Note that contents are accepted: they were not what made the client refuse them together with others."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.unit.admin.documents import secret
 from xds_server.ir.declared import NativeDocument
 from xds_server.ir.origin import Origin
-from xds_server.translate.inline import told
+from xds_server.translate.inline import told, without_secrets
 from xds_server.translate.native import decode
-from xds_server.wire.resource import Resource
+from xds_server.wire.resource import Held, Resource
+from xds_server.wire.types import SECRET, url_of
 
 KEY = "first line of a planted key\nsecond line of a planted key"
 
@@ -30,6 +33,20 @@ def test_a_secret_of_the_resource_is_not_repeated(quoted: str) -> None:
     words = told(f"can't read '{quoted}' of it", resource())
     assert "planted" not in words
     assert words.startswith("can't read '")
+
+
+@pytest.mark.parametrize("quoted", [KEY, json.dumps(KEY), "second line of a planted key"])
+def test_of_what_a_client_says_all_is_repeated_but_secrets_of_what_it_refused(quoted: str) -> None:
+    others = [Held("pair", SECRET, "v"), *(unrelated(number) for number in range(50))]
+    words = without_secrets(f'refused\n  name: "pair" key: {quoted} since', [*others, resource()])
+    assert "planted" not in words
+    assert words.startswith('refused\n  name: "pair" key: ')
+    assert words.endswith(" since")
+
+
+def unrelated(number: int) -> Resource:
+    document = {"@type": url_of("cds"), "name": f"other-{number}"}
+    return decode(NativeDocument("default", document, Origin("files")))
 
 
 def test_what_looks_like_a_secret_is_not_repeated() -> None:

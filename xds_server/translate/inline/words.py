@@ -1,11 +1,13 @@
-"""Envoy's words about resources, fit to be told: no secret in them, and not the whole object."""
+"""Envoy's words about resources, fit to be told: no secret in them, and where it is about one, not the whole object."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from google.protobuf import json_format
 
@@ -23,14 +25,27 @@ _LEAST = 4
 """Letters of a secret that is looked for in a text: fewer occur by chance."""
 
 
+_LOOKED_AT = 20
+"""Resources of one refusal whose secrets are looked for in its words; Envoy prints one, with its name."""
+
+_NAMED_IN = 16 * 1024
+"""Letters in which these names are looked for: a response may have thousands."""
+
+
 def told(words: str, resource: Resource) -> str:
     """The words in one line, bounded, without what is a secret of the resource."""
-    text = " ".join(meant(words).split())
-    for secret in sorted(secrets_of(resource), key=len, reverse=True):
-        text = text.replace(secret, REDACTED)
-    if is_secret_text(text):
-        return "Envoy's words are not repeated, since they may hold a secret"
+    text = without_secrets(" ".join(meant(words).split()), (resource,))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def without_secrets(words: str, resources: Iterable[Resource]) -> str:
+    """The words of a client that refused these resources, without what is a secret of theirs."""
+    known, beginning = [each for each in resources if each.is_known], words[:_NAMED_IN]
+    named = [each for each in known if each.name in beginning] or known
+    secrets = {secret for each in named[:_LOOKED_AT] for secret in secrets_of(each)}
+    for secret in sorted(secrets, key=len, reverse=True):
+        words = words.replace(secret, REDACTED)
+    return "the words are not repeated, since they may hold a secret" if is_secret_text(words) else words
 
 
 def meant(words: str) -> str:
@@ -39,17 +54,19 @@ def meant(words: str) -> str:
     return words if found is None else found[1].rpartition("caused by ")[2]
 
 
-def secrets_of(resource: Resource) -> set[str]:
-    """The texts in a resource that are secrets, and their lines if they are long."""
+@lru_cache(maxsize=_LOOKED_AT)  # A fleet refuses the same resources.
+def secrets_of(resource: Resource) -> frozenset[str]:
+    """The texts in a resource that are secrets, as they are and as a dump shows them, and their lines if they are long."""
     message = parse(resource.type_url, resource.body)
     if message is None:
-        return set()
+        return frozenset()
     try:
         plain = json_format.MessageToDict(message, preserving_proto_field_name=True)
     except (json_format.SerializeToJsonError, TypeError, ValueError, RecursionError):
-        return set()
+        return frozenset()
     found = {text for text in _hidden(plain, to_json(resource)) if len(text) >= _LEAST}
-    return found | {" ".join(text.split()) for text in found} | {part for text in found for part in _parts(text)}
+    shown = {form for text in found for form in (" ".join(text.split()), json.dumps(text)[1:-1])}
+    return frozenset(found | shown | {part for text in found for part in _parts(text)})
 
 
 def _hidden(plain: object, shown: object) -> Iterator[str]:
