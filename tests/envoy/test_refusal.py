@@ -15,7 +15,16 @@ from xds_server.demo.control_plane import ControlPlane
 from xds_server.demo.envoys import Envoy
 from xds_server.demo.load import Load
 from xds_server.demo.polling import until
-from xds_server.demo.world import Document, assignment, cluster, listener, refused_route, route, routes
+from xds_server.demo.world import (
+    Document,
+    assignment,
+    cluster,
+    listener,
+    refused_route,
+    route,
+    routes,
+    transport_socket,
+)
 from xds_server.demo.yaml_files import write_documents
 
 pytestmark = [pytest.mark.envoy, pytest.mark.timeout(120)]
@@ -65,6 +74,23 @@ async def test_a_refused_configuration(
     assert (await plane.group())["nodes"] == {"connected": 2, "acked": 2, "nacked": 0}
     for url in urls.values():
         assert await ask(url) == (200, "green")
+
+
+async def test_a_key_that_envoy_prints_with_what_it_refuses_is_shown_nowhere(fleet: Fleet) -> None:
+    plane = fleet.tidegate()
+    await plane.start()
+    envoys = await fleet.both(plane.xds)
+    pair = {"certificate_chain": {"inline_string": "public"}, "private_key": {"inline_string": "planted-marker\n"}}
+    tls = transport_socket("UpstreamTlsContext", {"common_tls_context": {"tls_certificates": [pair]}})
+    broken = cluster("broken", connect_timeout="0s", transport_socket=tls)
+    write_documents(plane.files / "world.yaml", [broken, assignment("broken", [1])])
+    for envoy in envoys:
+        said = (await refusal(plane, envoy.node, "cds", after=0))["error"]["message"]
+        assert "ConnectTimeout" in said
+        assert "planted-marker" not in said
+    shown = [(await plane.request(f"/v1/{path}"))[1] for path in ("nodes", "groups", "events?follow=false", "audit")]
+    assert "planted-marker" not in "".join(shown) + plane.child.log.read_text()
+    assert any("planted-marker" in envoy.child.log.read_text() for envoy in envoys), "Envoy prints it itself"
 
 
 async def _is_told_and_not_repeated(
