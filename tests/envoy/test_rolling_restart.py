@@ -1,4 +1,4 @@
-"""Tidegate is restarted again and again under 200 raw streams and two Envoys under load, and nobody notices.
+"""Tidegate is restarted again and again under raw streams (200 in CI) and two Envoys under load, and nobody notices.
 
 No request fails, and no resource is sent again that did not change.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.wire import Variant
+from tests.support.counts import IS_LONG, long_or_short
 from tests.support.fleet import SLACK, Fleet
 from tests.support.followers import Follower, followers
 from tests.support.publishers import LISTENER, ROUTES, FilePublisher, site
@@ -27,7 +28,7 @@ from xds_server.demo.yaml_files import write_documents
 
 pytestmark = [pytest.mark.envoy, pytest.mark.timeout(300)]
 
-STREAMS = 200
+STREAMS = long_or_short(200, 50)
 SERVICES = 20
 CALM = 1.0
 """Seconds after which all has come that would be sent again."""
@@ -134,7 +135,8 @@ async def test_rolling_restarts_under_load_fail_no_request_and_resend_nothing_th
             await _restart_unchanged(world, signal.SIGTERM)
             await _restart_unchanged(world, signal.SIGKILL)
             await _restart_with_a_change(world, backends[1])
-            await _restart_unchanged(world, signal.SIGTERM)
+            if IS_LONG:
+                await _restart_unchanged(world, signal.SIGTERM)
         assert load.failed == 0, load.failures()
         assert load.sent > 1000
         assert set(load.tallies["delta"].answered_by) == {backend.name for backend in backends}
