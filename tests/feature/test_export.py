@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.feature.commands import tidegate
 from xds_server.demo.control_plane import ControlPlane
 from xds_server.demo.polling import until
 from xds_server.demo.world import (
@@ -46,17 +47,6 @@ def world() -> list[Document]:
     one = cluster("one", metadata={"filter_metadata": {"mine": {"password": TOKEN, "n": 1}}})
     pair = certificate_secret("pair", "chain", KEY)
     return [one, assignment("one", [80]), listener("edge", "table", tls=secret_reference("pair")), table, pair, ticket]
-
-
-async def tidegate(*arguments: str, code: int = 0) -> str:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "xds_server", *arguments),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    output, errors = await process.communicate()
-    assert process.returncode == code, errors.decode()
-    return output.decode()
 
 
 async def test_an_archive_replays_with_the_same_resources_and_versions_and_holds_no_key(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xds_server.settings.fleet import GroupRule
 from xds_server.stream.auth import Identity
+from xds_server.translate.redact import redacted_struct
 from xds_server.wire.grouping import Grouping, Rule
 from xds_server.wire.node import NodeInfo, parse_node
 
@@ -25,7 +27,7 @@ class DeniedError(Exception):
 
 
 def admit(raw: bytes, grouping: Grouping, caller: Identity) -> NodeInfo:
-    """The node that these bytes describe, if the caller may be it.
+    """The node that these bytes describe, if the caller may be it. Its metadata are kept without secrets.
 
     Raises:
         RequestError: they describe none.
@@ -34,7 +36,7 @@ def admit(raw: bytes, grouping: Grouping, caller: Identity) -> NodeInfo:
     node = parse_node(raw, grouping)
     if not caller.may_have(node.group):
         raise DeniedError(node, caller)
-    return node
+    return replace(node, metadata=redacted_struct(node.metadata)) if node.metadata else node
 
 
 def grouping_of(entries: Sequence[GroupRule]) -> Grouping:

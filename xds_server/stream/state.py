@@ -205,8 +205,7 @@ class TypeState:
         nothing, so that the others have to be sent again; else all that was new in the response is under suspicion
         together, and the client may have applied a part of it.
         """
-        response = pending.response
-        position = self.pending.index(pending)
+        response, position = pending.response, self.pending.index(pending)
         before = self.pending[position - 1].after if position else self.acked
         named = _named_culprits(error.message, response.changes)
         invalid = _invalid_culprit(error.message, response.changes)
@@ -228,7 +227,8 @@ class TypeState:
         found = (pending.after.get(name) for name, version in sorted(refused, key=lambda each: each[0]) if version)
         suspects = tuple(each for each in found if each is not None)
         # A client may print what it refuses, keys and all: so its words are never kept, shown or logged as they are.
-        said = ErrorDetail(error.code, without_secrets(error.message, suspects)).short()
+        contents = filter(None, map(pending.after.get, response.changes))
+        said = ErrorDetail(error.code, without_secrets(error.message, contents)).short()
         self.last_nacked = Nack(Mark(response.version, response.nonce, now), said, refused, suspects)
 
     def _clear(self, accepted: AbstractSet[tuple[str, str | None]]) -> None:

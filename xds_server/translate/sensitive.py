@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from functools import cache
 from typing import Any as Anything
@@ -104,5 +103,5 @@ def is_secret_text(text: str) -> bool:
 def _decoded(text: str) -> str:
     try:
         return base64.b64decode(text + "==", validate=False).decode(errors="replace")
-    except binascii.Error:
+    except ValueError:  # no base64, or not even ASCII
         return ""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
+from google.protobuf import text_encoding
 
 from tests.unit.admin.documents import secret
 from xds_server.ir.declared import NativeDocument
@@ -55,3 +57,46 @@ def test_what_looks_like_a_secret_is_not_repeated() -> None:
 
 def test_long_words_are_cut() -> None:
     assert len(told("x" * 5000, resource())) == 1001
+
+
+AWKWARD = 'a"b\\c\té'
+QUOTES: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "protobuf": lambda text: str(text_encoding.CEscape(text.encode(), as_utf8=False)),
+    "protobuf as UTF-8": lambda text: str(text_encoding.CEscape(text.encode(), as_utf8=True)),
+    "JSON": lambda text: json.dumps(text)[1:-1],
+}
+
+
+@pytest.mark.parametrize("quote", QUOTES)
+@pytest.mark.parametrize("key", [KEY, AWKWARD, f"{AWKWARD}planted-0123456789{AWKWARD}"])
+def test_a_node_may_quote_a_secret_in_any_way(key: str, quote: str) -> None:
+    words = f'line one\n  inline_string: "{QUOTES[quote](key)}"\n'
+    found = without_secrets(words, [decode(NativeDocument("default", secret("pair", key), Origin("files")))])
+    assert found.startswith('line one\n  inline_string: "')
+    assert "redacted" in found
+    assert "planted" not in found
+    assert QUOTES[quote](key) not in found
+
+
+def test_a_secret_that_is_quoted_wrongly_is_known_by_its_longer_parts() -> None:
+    planted = f"{AWKWARD}planted-0123456789{AWKWARD}"
+    contents = [decode(NativeDocument("default", secret("pair", planted), Origin("files")))]
+    assert "planted" not in without_secrets(f"bad: {planted.encode().decode('latin-1')}", contents)
+
+
+def test_a_node_quotes_only_a_part_of_a_key() -> None:
+    begun = "-----BEGIN RSA PRIVATE KEY-----\\nabc\\nq="
+    assert without_secrets(f"bad: {begun}", []) == "bad: [redacted]"
+    assert without_secrets(f"bad: {begun}\\n-----END RSA PRIVATE KEY-----, and more", []) == "bad: [redacted], and more"
+
+
+def test_nothing_that_a_node_quotes_is_repeated_where_too_much_is_under_suspicion() -> None:
+    words = 'bad "planted \\" of it" here'
+    assert without_secrets(words, [resource()] * 100) == words
+    assert without_secrets(words, [resource()] * 101) == 'bad "[redacted]" here'
+
+
+def test_a_node_s_words_without_a_secret_stay_as_they_are() -> None:
+    words = "Error adding/updating listener(s) edge:\n  no such cluster: 'one'"
+    assert without_secrets(words, [resource()]) == words

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from google.protobuf import json_format
+from google.protobuf import json_format, text_encoding
 
 from xds_server.translate.messages import parse
 from xds_server.translate.present import REDACTED
@@ -20,16 +19,23 @@ from xds_server.wire.resource import Resource
 _CONSTRAINT = re.compile(r"Proto constraint validation failed \((.*)\)", re.DOTALL)
 """Before this or after it Envoy prints the whole message; in it, the way from the bootstrap to the field."""
 
+_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
+
+_RUN = re.compile(r"[\w+/=.-]{12,}", re.ASCII)
+"""What looks the same however it is quoted, and is too long to occur by chance."""
+
 _LONGEST = 1000
-_LEAST = 4
-"""Letters of a secret that is looked for in a text: fewer occur by chance."""
+_READ = 16_000
+"""Letters of a client's words that are looked at, and kept."""
 
-
-_LOOKED_AT = 20
+_LOOKED_AT = 100
 """Resources of one refusal whose secrets are looked for in its words; Envoy prints one, with its name."""
 
-_NAMED_IN = 16 * 1024
-"""Letters in which these names are looked for: a response may have thousands."""
+_REMEMBERED = 256
+
+_LEAST = 4
+"""Letters of a secret that is looked for in a text: fewer occur by chance."""
 
 
 def told(words: str, resource: Resource) -> str:
@@ -39,13 +45,20 @@ def told(words: str, resource: Resource) -> str:
 
 
 def without_secrets(words: str, resources: Iterable[Resource]) -> str:
-    """The words of a client that refused these resources, without what is a secret of theirs."""
-    known, beginning = [each for each in resources if each.is_known], words[:_NAMED_IN]
-    named = [each for each in known if each.name in beginning] or known
-    secrets = {secret for each in named[:_LOOKED_AT] for secret in secrets_of(each)}
-    for secret in sorted(secrets, key=len, reverse=True):
-        words = words.replace(secret, REDACTED)
-    return "the words are not repeated, since they may hold a secret" if is_secret_text(words) else words
+    """The words of a client that refused these resources, without what is a secret of theirs, and bounded.
+
+    Where they are too many to look into each, and the words do not name a few, no text in double quotes is repeated.
+    """
+    text = words[:_READ]
+    known = [each for each in resources if each.is_known]
+    if len(known) > _LOOKED_AT:
+        known = [each for each in known if each.name in text] or known
+    if len(known) > _LOOKED_AT:
+        text, known = _QUOTED.sub(f'"{REDACTED}"', text), []
+    text = _KEY.sub(REDACTED, text)
+    for secret in sorted({secret for each in known for secret in secrets_of(each)}, key=len, reverse=True):
+        text = text.replace(secret, REDACTED)
+    return "the words are not repeated, since they may hold a secret" if is_secret_text(text) else text
 
 
 def meant(words: str) -> str:
@@ -54,9 +67,9 @@ def meant(words: str) -> str:
     return words if found is None else found[1].rpartition("caused by ")[2]
 
 
-@lru_cache(maxsize=_LOOKED_AT)  # A fleet refuses the same resources.
+@lru_cache(_REMEMBERED)  # A fleet refuses the same resources.
 def secrets_of(resource: Resource) -> frozenset[str]:
-    """The texts in a resource that are secrets, as they are and as a dump shows them, and their lines if they are long."""
+    """The texts in a resource that are secrets, as they are and as they may be quoted, and their longer parts."""
     message = parse(resource.type_url, resource.body)
     if message is None:
         return frozenset()
@@ -65,8 +78,8 @@ def secrets_of(resource: Resource) -> frozenset[str]:
     except (json_format.SerializeToJsonError, TypeError, ValueError, RecursionError):
         return frozenset()
     found = {text for text in _hidden(plain, to_json(resource)) if len(text) >= _LEAST}
-    shown = {form for text in found for form in (" ".join(text.split()), json.dumps(text)[1:-1])}
-    return frozenset(found | shown | {part for text in found for part in _parts(text)})
+    found |= {part for text in found for part in _parts(text)}
+    return frozenset(found | {form for text in found for form in _quoted(text)})
 
 
 def _hidden(plain: object, shown: object) -> Iterator[str]:
@@ -74,9 +87,10 @@ def _hidden(plain: object, shown: object) -> Iterator[str]:
     if isinstance(plain, str) and shown == REDACTED:
         yield plain
         try:
-            yield base64.b64decode(plain, validate=True).decode(errors="replace")
-        except binascii.Error:
+            raw = base64.b64decode(plain, validate=True)
+        except ValueError:  # no base64, or not even ASCII
             return
+        yield from (raw.decode(errors="replace"), text_encoding.CEscape(raw, as_utf8=False))
     elif isinstance(plain, Mapping) and isinstance(shown, Mapping):
         for key, value in plain.items():
             yield from _hidden(value, shown.get(key))
@@ -86,5 +100,17 @@ def _hidden(plain: object, shown: object) -> Iterator[str]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """The lines of a long secret, since Envoy may quote one of them."""
+    """What may be quoted by itself, or stand between characters that are quoted in another way."""
     yield from (line for line in text.split("\n") if len(line) >= 4 * _LEAST)
+    yield from _RUN.findall(text)
+    scheme, _, credential = text.strip().partition(" ")
+    if scheme.lower() in ("basic", "bearer") and len(credential) >= _LEAST:
+        yield credential
+
+
+def _quoted(text: str) -> Iterator[str]:
+    """A text as it may be quoted: in one line, in protobuf's text form, in JSON."""
+    yield " ".join(text.split())
+    raw = text.encode(errors="replace")
+    yield from (text_encoding.CEscape(raw, as_utf8=True), text_encoding.CEscape(raw, as_utf8=False))
+    yield from (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
