@@ -255,3 +255,32 @@ async def test_k26_what_a_node_claims_after_a_restart_counts_as_accepted(
     await refused(server, "lds")
     new = await begin(clients, variant, "new", "lds")
     await new.holding("lds", {"a": 1})
+
+
+@pytest.mark.parametrize("variant", BOTH)
+async def test_k26_after_a_restart_nothing_is_taken_from_a_node_that_goes_on(
+    server: Inside, clients: Clients, variant: Variant
+) -> None:
+    """This process never saw what the node has; another one has refused what is declared now."""
+    world = [*service("x"), *edge("edge", "x")]
+    server.publish(world)
+    current = server.groups.obtain("default").current
+    assert current is not None
+    bad = await begin(clients, variant, "bad", *KEYS[:3], answer=refusing("cds"))
+    await refused(server, "cds")
+    new = await begin(clients, variant, "new", "cds", "lds")
+    await new.until(lambda: {"cds", "lds"} <= new.holds.keys(), what="both are answered")
+    assert not new.holds["cds"]
+    assert not new.holds["lds"], "without the cluster there is nothing to listen for"
+    old = await clients.stream(variant, id="old", answer=refusing("cds"))
+    lds = current.typeset(URLS["lds"])
+    old.ask("cds", "*", version="of-before", initial={"x": "of-before"})
+    old.ask("lds", "*", version=lds.version, initial={each.name: each.version for each in lds})
+    await old.until(lambda: any(each.key == "cds" for each in old.received), what="it is offered everything")
+    old.skip()
+    await old.quiet("cds", "lds", seconds=1)
+    for each in old.received:
+        assert not each.removed
+        assert each.key != "cds" or "x" in each.names, "an answer without the cluster would take it away"
+        assert each.key != "lds" or variant is Variant.DELTA, "it has the listeners"
+    assert not bad.holds.get("cds")

@@ -119,10 +119,13 @@ class Group:
         if self._telling:
             self._later(self._tell)
 
-    def watch(self, key: object, listener: Listener) -> None:
-        """Have `listener` called with each new snapshot until `unwatch(key)`, as far as it is offered to it."""
+    def watch(self, key: object, listener: Listener, *, goes_on: bool = False) -> None:
+        """Have `listener` called with each new snapshot until `unwatch(key)`, as far as it is offered to it.
+
+        `goes_on` tells that it is of a client that has something from before.
+        """
         self._listeners[key] = listener
-        self.views.begin(key)
+        self.views.begin(key, goes_on=goes_on)
 
     def unwatch(self, key: object) -> None:
         """Stop calling the listener of that key."""

@@ -32,11 +32,15 @@ class Views:
         self._base: Snapshot | None = None
         self._judged: frozenset[Content] | None = None
 
-    def begin(self, stream: object) -> None:
-        """A stream begins: it lacks what is judged at this moment."""
+    def begin(self, stream: object, *, goes_on: bool = False) -> None:
+        """A stream begins: it lacks what is judged at this moment.
+
+        A client that goes on with what it has lacks nothing if that would take something away from it: it may refuse
+        the judged contents and keep what it has, of which this process need not know.
+        """
         self._turn()
         judged = self._standing()
-        if judged:
+        if judged and not (goes_on and self._takes_away(judged)):
             self._lacking[stream] = judged
 
     def end(self, stream: object) -> Iterable[object]:
@@ -120,6 +124,13 @@ class Views:
     def _is_refused(self, content: Content) -> bool:
         judgement = self._judgements.get(content)
         return judgement is not None and bool(judgement.refusing)
+
+    def _takes_away(self, lacks: frozenset[Content]) -> bool:
+        """Whether there is anything in the snapshot for which the view without these contents has nothing at all."""
+        base, view = self._base, self._without(lacks)
+        if base is None or view is None:
+            return False
+        return any(typeset.resources.keys() - view.typeset(url).resources.keys() for url, typeset in base.types.items())
 
     def _shrink(self, rest: Mapping[object, frozenset[Content]]) -> list[object]:
         changed = [stream for stream, lacks in rest.items() if lacks != self._lacking.get(stream, frozenset())]

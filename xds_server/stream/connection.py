@@ -116,7 +116,7 @@ class Connection:
         request: Request
         request, node = parser.sotw(raw) if self._variant is Variant.SOTW else parser.delta(raw)
         self._check(request)
-        session = self._identify(node)
+        session = self._identify(node, goes_on=_claims(request))
         request = self._typed(request)
         if request.type_url not in session.states and len(session.states) >= _MAX_TYPES:
             msg = f"{_MAX_TYPES} resource types are asked for on this stream; no more are allowed"
@@ -227,7 +227,7 @@ class Connection:
     def _typed(self, request: Request) -> Request:
         return request if request.type_url else replace(request, type_url=self._only_type or "")
 
-    def _identify(self, raw: bytes) -> Session:
+    def _identify(self, raw: bytes, *, goes_on: bool) -> Session:
         """Learn from the first request who the node is; later ones may repeat it, but not be another."""
         if self._session is not None and self.node is not None:
             if raw and node_id(raw) != self.node.id:
@@ -245,7 +245,7 @@ class Connection:
         session = Session(self._variant, waits=self._shared.waits, before=before, lookup=group.typeset)
         self._session = session
         self._witness = Witness(self._shared, group, self)
-        group.watch(self, self._publish)
+        group.watch(self, self._publish, goes_on=goes_on)
         self._shared.tracker.joined(self)
         offered = group.views.of(self)
         if offered is not None:
@@ -297,6 +297,11 @@ class Connection:
         if session.deadline is not None:
             delay = max(session.deadline - _now(), 0.0) + 0.001
             self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
+
+
+def _claims(request: Request) -> bool:
+    """Whether a stream's first request tells that the client has something from before."""
+    return bool(request.version_info if isinstance(request, SotwRequest) else request.initial_versions)
 
 
 def _asks(request: Request) -> bool:
