@@ -8,7 +8,12 @@ from msgspec import Meta, Struct
 
 from xds_server.admin.shapes import Stamp
 
-Reason = Annotated[str, Meta(min_length=1, max_length=1000, pattern=r"\S", description="For people and the audit log")]
+_SOMETHING = r"[^\s\x1C-\x1F\x85\uFEFF]"
+"""A letter that is no space, neither to Python nor to ECMA-262, whose patterns JSON Schema has."""
+
+Reason = Annotated[
+    str, Meta(min_length=1, max_length=1000, pattern=_SOMETHING, description="For people and the audit log")
+]
 """Why somebody does something."""
 
 

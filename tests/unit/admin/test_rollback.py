@@ -63,6 +63,7 @@ async def test_both_are_in_the_audit_log_with_actor_and_reason(client: Client, w
         ({"to": 1}, "reason"),
         ({"to": 1, "reason": ""}, "reason"),
         ({"to": 1, "reason": "  "}, "reason"),
+        ({"to": 1, "reason": "\x1c\ufeff"}, "reason"),
         ({"to": 1, "reason": "x" * 1001}, "reason"),
         ({"reason": "x"}, "to"),
         ({"to": [], "reason": "x"}, "to"),
