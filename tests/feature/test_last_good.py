@@ -260,6 +260,31 @@ async def test_a_rollback_holds_over_a_restart_and_endpoints_flow(tmp_path: Path
         assert actions == ["release", "rollback"]
 
 
+async def test_what_is_held_can_be_looked_at_and_gone_back_to_however_many_changes_later(tmp_path: Path) -> None:
+    async with keeping(tmp_path, {"count": 2}) as server:
+        world = World(server.files, "g")
+        world.write("world", *service("x"), *edge("edge", "x"))
+        first = await server.served(world)
+        world.write("world", *service("y"), *edge("edge", "y"))
+        await server.served(world, after=1)
+        path = ("v1", "groups", world.group, "rollback")
+        held = await send(server, "POST", *path, to=1, reason="slow")
+        for number in range(1, 7):
+            ports = tuple(range(1, number + 2))
+            world.write("world", *service("y"), *edge("edge", "y"), *service("x", endpoints=ports)[1:])
+            await server.served(world, after=held["seq"] + number - 1)
+        await stored(server, world, held["seq"] + 6)
+        for _ in range(2):
+            versions = (await server.get(f"/v1/groups/{world.group}/versions"))["versions"]
+            assert [each["seq"] for each in versions] == [9, 8, 1]
+            shown = await server.get(f"/v1/groups/{world.group}/versions/{held['held']['to']}")
+            assert shown["version"] == first["version"]
+            await server.plane.child.kill()
+            await server.plane.start()
+        again = await send(server, "POST", *path, to=held["held"]["to"], reason="still slow")
+        assert again["held"]["to"] == first["version"]
+
+
 @pytest.mark.parametrize("variant", BOTH)
 async def test_a_rollback_reaches_the_nodes_in_the_right_order(tmp_path: Path, variant: Variant) -> None:
     async with keeping(tmp_path) as server, AsyncExitStack() as stack:

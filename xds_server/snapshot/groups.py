@@ -44,7 +44,8 @@ class Group:
         self.name = name
         self.views = Views(lambda: self.current, prune)
         self._age = age
-        self._history: deque[tuple[Snapshot, Tally]] = deque(maxlen=keep)
+        self._keep = keep
+        self._history: list[tuple[Snapshot, Tally]] = []
         self._listeners: dict[object, Listener] = {}
         self._untold: deque[object] = deque()
         self._telling = False
@@ -92,14 +93,13 @@ class Group:
         """Serve a snapshot from now on, and tell all who watch: the first at once, the others in turns.
 
         Who is not told yet when the next snapshot comes hears of that one only. One with the seq of the current one
-        takes its place: the same content, of which more is known. What is too old goes.
+        takes its place: the same content, of which more is known. What is too old goes, but not what the group is held at.
         """
         before, tally = self.current, Tally()
         if before is not None and before.seq == snapshot.seq:
             _, tally = self._history.pop()
         self._history.append((snapshot, tally))
-        while len(self._history) > 1 and self._history[0][0].created < snapshot.created - self._age:
-            self._history.popleft()
+        self._drop_old(snapshot)
         if before is not None:
             for url, typeset in before.types.items():
                 if snapshot.types.get(url) is not typeset:
@@ -107,6 +107,14 @@ class Group:
         self._untold = deque(self._listeners)
         if not self._telling:
             self._tell()
+
+    def _drop_old(self, newest: Snapshot) -> None:
+        first, oldest = max(len(self._history) - self._keep, 0), newest.created - self._age
+        self._history = [
+            (each, tally)
+            for index, (each, tally) in enumerate(self._history)
+            if each is newest or each.seq == newest.held_seq or (index >= first and each.created >= oldest)
+        ]
 
     def _tell(self) -> None:
         end = time.perf_counter() + _TURN

@@ -74,6 +74,11 @@ class Snapshot:
         content = "\0".join(f"{url}={typeset.version}" for url, typeset in sorted(self.types.items()) if len(typeset))
         return blake2b(content.encode(), digest_size=16).hexdigest()
 
+    @property
+    def held_seq(self) -> int | None:
+        """The seq of the version that the group is held at: history keeps it, however old it is."""
+        return self.held.seq if self.held is not None else None
+
     def typeset(self, type_url: str) -> Typeset:
         """All resources of that type; an empty typeset (the same one for all snapshots) where there are none."""
         found = self.types.get(type_url)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from xds_server.snapshot.groups import Groups
-from xds_server.snapshot.snapshot import Snapshot
+from xds_server.snapshot.snapshot import Hold, Snapshot
 
 
 def test_a_group_of_a_synced_world_is_never_without_a_snapshot() -> None:
@@ -53,3 +53,15 @@ def test_many_listeners_are_told_in_turns_and_the_late_ones_hear_of_the_newest_o
     assert all(told[-1] == 2 for number, told in heard.items() if number != 249)
     assert heard[248] == [2]
     assert heard[249] == []
+
+
+def test_the_held_version_stays_while_it_is_held_however_many_and_old() -> None:
+    group = Groups(lambda: 0.0, keep=2, age=10.0).obtain("g")
+    held = Hold("v", 1, "op", "slow", 1.0)
+    group.publish(Snapshot("g", 1, 1.0))
+    for seq in range(2, 8):
+        group.publish(Snapshot("g", seq, seq * 100.0, held=held))
+        assert [each.seq for each, _ in group.history()] == [seq, 1]
+        assert group.find("1") is not None
+    group.publish(Snapshot("g", 8, 701.0))
+    assert [each.seq for each, _ in group.history()] == [8, 7]

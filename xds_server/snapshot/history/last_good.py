@@ -78,7 +78,7 @@ def restore_group(folder: Path, bounds: Bounds, vault: Vault, now: float) -> Res
         if file.damage is not None:
             restored.faults.append(_repair(file))
         if file.stored:
-            restored.segments.append(Segment(file.path, [each.head.created for each in file.stored]))
+            restored.segments.append(Segment(file.path, {each.head.seq: each.head.created for each in file.stored}))
     for draft in folder.glob("*.draft"):
         draft.unlink(missing_ok=True)
     return restored
@@ -102,16 +102,17 @@ def _read(path: Path) -> _File:
 
 
 def _replay(files: Sequence[_File], bounds: Bounds, vault: Vault, now: float) -> list[Snapshot]:
-    """The newest snapshots within the bounds, and the last one in any case. Files that are wrong are cut."""
+    """The newest snapshots within the bounds; the last one, and what it is held at, in any case. Files that are wrong are cut."""
     while True:
         order = [(file, position) for file in files for position in range(len(file.stored))]
         replay = _Replay(vault)
         oldest = max(len(order) - bounds.count, 0)
+        held = hold_of(order[-1][0].stored[order[-1][1]].head) if order else None
         for index, (file, position) in enumerate(order):
             stored = file.stored[position]
             replay.read(stored, is_base=position == 0)
-            is_last = index == len(order) - 1
-            if not is_last and (index < oldest or stored.head.created < now - bounds.age):
+            is_wanted = index == len(order) - 1 or (held is not None and held.seq == stored.head.seq)
+            if not is_wanted and (index < oldest or stored.head.created < now - bounds.age):
                 continue
             try:
                 replay.keep(stored)

@@ -33,10 +33,10 @@ class Bounds:
 
 @dataclass(slots=True)
 class Segment:
-    """A file and the times (POSIX seconds) at which its snapshots were made, in their order."""
+    """A file, and when (POSIX seconds) each of its snapshots was made, by seq, in their order."""
 
     path: Path
-    created: list[float]
+    created: dict[int, float]
 
 
 class GroupFiles:
@@ -72,7 +72,7 @@ class GroupFiles:
                 last = todo[-1]
                 todo = []
         self._last = last
-        self._prune(now)
+        self._prune(now, None if last is None else last.held_seq)
         return written
 
     def _is_full(self) -> bool:
@@ -93,7 +93,7 @@ class GroupFiles:
             os.fsync(file.fileno())
         draft.replace(path)
         sync_folder(self._folder)
-        self._segments.append(Segment(path, [snapshot.created]))
+        self._segments.append(Segment(path, {snapshot.seq: snapshot.created}))
         self._base, self._differences = size, 0
         return size
 
@@ -108,20 +108,24 @@ class GroupFiles:
             file.write(data)
             file.flush()
             os.fdatasync(file.fileno())
-        segment.created += [snapshot.created for snapshot in snapshots]
+        segment.created.update((snapshot.seq, snapshot.created) for snapshot in snapshots)
         self._differences += len(data)
         return len(data)
 
-    def _prune(self, now: float) -> None:
-        """Delete the segments of which nothing is to be kept; the one before the newest always is."""
-        while len(self._segments) > 2:  # noqa: PLR2004 - the newest and the one before
-            oldest, newer = self._segments[0], self._segments[1:]
-            if sum(len(each.created) for each in newer) < self._bounds.count and (
-                oldest.created[-1] >= now - self._bounds.age
-            ):
-                return
-            oldest.path.unlink(missing_ok=True)
-            del self._segments[0]
+    def _prune(self, now: float, held: int | None) -> None:
+        """Delete the segments of which nothing is to be kept; the one before the newest, and the held version, always are."""
+        newer = 0
+        kept = self._segments[-2:]
+        for segment in reversed(kept):
+            newer += len(segment.created)
+        for segment in reversed(self._segments[:-2]):
+            is_wanted = newer < self._bounds.count and max(segment.created.values()) >= now - self._bounds.age
+            if is_wanted or held in segment.created:
+                kept.insert(0, segment)
+            else:
+                segment.path.unlink(missing_ok=True)
+            newer += len(segment.created)
+        self._segments = kept
 
 
 def sync_folder(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from xds_server.snapshot.history import records
 from xds_server.snapshot.history.last_good import restore_group
 from xds_server.snapshot.history.segments import Bounds, GroupFiles
 from xds_server.snapshot.history.vault import Vault
-from xds_server.snapshot.snapshot import Snapshot
+from xds_server.snapshot.snapshot import Hold, Snapshot
 from xds_server.wire.types import CLUSTER, SECRET
 
 A = (CLUSTER, "a")
@@ -214,3 +215,33 @@ def test_after_an_error_a_fresh_segment_begins(tmp_path: Path) -> None:
     broken.rename(newest)
     files.add(snapshots[4:], 0.0)
     assert [each.seq for each in restore(tmp_path).snapshots] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("bounds", [Bounds(count=3), Bounds(age=5.0)])
+def test_the_held_version_stays_on_disk_until_the_release(tmp_path: Path, bounds: Bounds) -> None:
+    contents: list[dict[tuple[str, str], str | None]] = [{A: f"{number}" * 40_000} for number in range(10, 40)]
+    snapshots = [replace(each, held=None) for each in made(contents)]
+    hold = Hold(snapshots[3].version, 4, "op", "slow", 5.0)
+    held = [replace(each, held=hold) if each.seq > 5 else each for each in snapshots]
+    vault = Vault(lambda each: each.type_url == SECRET)
+    files = store(tmp_path, held, bounds=bounds)
+    found = restore_group(tmp_path, bounds, vault, held[-1].created)
+    assert seen(found.snapshots[0]) == without_secrets(held[3])
+    assert found.snapshots[1].seq > 20
+    released = replace(held[-1], seq=31, held=None)
+    files.add([released], released.created)
+    again = restore_group(tmp_path, bounds, vault, released.created)
+    assert again.snapshots[0].seq > 20
+    assert not [path for path in tmp_path.iterdir() if int(path.stem) < 20]
+
+
+def test_a_later_process_keeps_the_held_version_too(tmp_path: Path) -> None:
+    contents: list[dict[tuple[str, str], str | None]] = [{A: f"{number}" * 40_000} for number in range(10, 40)]
+    hold = Hold("v", 4, "op", "slow", 5.0)
+    held = [replace(each, held=hold if each.seq > 4 else None) for each in made(contents)]
+    bounds, vault = Bounds(count=3), Vault(lambda each: each.type_url == SECRET)
+    for snapshot in held:
+        segments = restore_group(tmp_path, bounds, vault, snapshot.created).segments
+        GroupFiles(tmp_path, bounds, vault, segments).add([snapshot], snapshot.created)
+    found = restore_group(tmp_path, bounds, vault, held[-1].created)
+    assert [each.seq for each in found.snapshots] == [4, 28, 29, 30]
