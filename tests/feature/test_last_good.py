@@ -12,7 +12,7 @@ import pytest
 from tests.conformance.client import SLACK, Stream
 from tests.conformance.documents import World, edge, marked, service
 from tests.conformance.follow import follow, start
-from tests.conformance.server import Clients, Restartable, Server
+from tests.conformance.server import Clients, Restartable, Server, restartable
 from tests.conformance.wire import BOTH, Variant
 from tests.feature.restarts import (
     FOLLOWED,
@@ -336,3 +336,20 @@ PASSWORD = {"filter_metadata": {"app": {"password": "planted-marker-2"}}}
 
 def certificate(key: str) -> dict[str, object]:
     return {"certificate_chain": {"inline_string": "public"}, "private_key": {"inline_string": key}}
+
+
+async def test_a_setting_that_changed_since_the_last_start_is_in_the_audit_log(tmp_path: Path) -> None:
+    async with restartable(tmp_path, {"state_dir": str(tmp_path / "state"), "xds": {"max_names": 500}}) as server:
+        await server.restart()
+        assert await _settings_told(server) == []
+    async with restartable(tmp_path, {"state_dir": str(tmp_path / "state"), "xds": {"max_names": 600}}) as server:
+        assert await _settings_told(server) == [("configuration", "xds.max_names")]
+
+
+async def _settings_told(server: Restartable) -> list[tuple[str, str]]:
+    entries = (await server.get("/v1/audit"))["entries"]
+    ports = {"xds.address", "admin.address"}  # Every start of these tests has others.
+    told = [
+        (entry["actor"], set(entry["target"].split(", ")) - ports) for entry in entries if entry["action"] == "setting"
+    ]
+    return [(actor, ", ".join(sorted(keys))) for actor, keys in told if keys]

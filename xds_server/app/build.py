@@ -95,6 +95,7 @@ def build(settings: Settings) -> App:
     stopping = asyncio.Event()
     _observe(telling.metrics, flow, tracker, credentials)
     state.tell_damage(telling.audit)
+    state.tell_settings(telling.audit)
     rights = rights_of(settings.admin.tokens, credentials)
     xds = XdsServer(
         _context(settings, flow, telling, tracker),

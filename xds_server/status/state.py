@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
+import structlog
+
 from xds_server.settings.root import Settings
 from xds_server.snapshot.history.store import Store, open_store
 from xds_server.snapshot.snapshot import Snapshot
@@ -12,7 +14,10 @@ from xds_server.sources.push.model import Changed, Place, PushedSet
 from xds_server.status.audit import Audit
 from xds_server.status.audit_entry import Action
 from xds_server.status.audit_file import Journal
+from xds_server.status.settings_change import changed_settings
 from xds_server.wire.resource import Resource
+
+_log = structlog.get_logger()
 
 
 class State:
@@ -28,6 +33,7 @@ class State:
         """
         self.store: Store | None = open_store(settings, holds_secrets, clock)
         self.journal = Journal(self.store.audit_folder, self.store.failed) if self.store is not None else None
+        self._changed_settings = self._compare(settings)
 
     @property
     def restored(self) -> Mapping[str, Sequence[Snapshot]]:
@@ -40,6 +46,21 @@ class State:
             audit.record(
                 Action.STATE_DAMAGED, fault.path, actor="tidegate", reason=fault.message, after=fault.set_aside
             )
+
+    def tell_settings(self, audit: Audit) -> None:
+        """Note in the audit log which settings are not what they were at the last start."""
+        if self._changed_settings:
+            keys = ", ".join(self._changed_settings)
+            audit.record(Action.SETTING, keys, actor="configuration", reason="changed since the last start")
+
+    def _compare(self, settings: Settings) -> list[str]:
+        if settings.state_dir is None:
+            return []
+        try:
+            return changed_settings(settings.state_dir, settings.model_dump(mode="json"))
+        except OSError as error:
+            _log.warning("settings_not_remembered", path=str(settings.state_dir), error=error.strerror)
+            return []
 
     def save(self, snapshot: Snapshot) -> None:
         """Store a snapshot some time soon."""
