@@ -199,6 +199,12 @@ async def test_planted_secrets_are_nowhere_in_the_state_and_come_back_with_their
         assert not [content for content in contents_of(tmp_path) if b"planted-marker" in content]
         again = await server.group(world)
         assert (again["version"], again["types"]) == (group["version"], group["types"])
+        told = [(each["type"], each["name"], each["reason"]) for each in again["left_out"]]
+        assert told == [
+            (*of, "NotStored") for of in (("cds", "with-key"), ("cds", "with-password"), ("sds", "edge-secret"))
+        ]
+        assert all(each["origin"] for each in again["left_out"])
+        assert await server.metric("tidegate_resources_left_out", group=world.group) == 3
         streams = [await Clients(server.xds, stack).stream(variant, world, answer=follow) for variant in BOTH]
         for stream in streams:
             start(stream)
@@ -212,7 +218,8 @@ async def test_planted_secrets_are_nowhere_in_the_state_and_come_back_with_their
             await stream.until(
                 lambda stream=stream: stream.names_of("cds") == {"with-key", "with-password"}  # type: ignore[misc]
             )
-        assert (await server.group(world))["seq"] == group["seq"]
+        filled_in = await server.group(world)
+        assert (filled_in["seq"], filled_in["left_out"]) == (group["seq"], [])
 
 
 async def test_encrypted_secrets_are_there_at_once_and_not_to_be_read(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def _manifest(snapshot: Snapshot, partial: list[dict[str, str]]) -> dict[str, ob
         "origin": shapes.Change(snapshot.origin.source, snapshot.origin.change),
         "counts": present.counts(snapshot),
         "types": {key_of(url): typeset.version for url, typeset in snapshot.types.items()},
-        "left_out": [present.left_out(each) for each in snapshot.left_out],
+        "left_out": [present.left_out(each) for each in snapshot.unserved],
         "only_named": partial,
         "tidegate": version("tidegate"),
         "python": sys.version,

@@ -58,7 +58,7 @@ def group(found: Group, nodes: NodeCounts) -> shapes.Group:
         programmed=programmed,
         reason=None if programmed else _reason(nodes, standing),
         held=hold(current.held) if current.held else None,
-        left_out=[left_out(each) for each in current.left_out],
+        left_out=[left_out(each) for each in current.unserved],
         withheld=[_withheld(each) for each in standing],
     )
 

@@ -11,6 +11,11 @@ from weakref import WeakValueDictionary
 from xds_server.ir.origin import Origin
 from xds_server.snapshot.typeset import Typeset, empty
 
+_NOT_STORED = (
+    "it holds a secret, and was restored without its content (history.secrets): clients that have it keep it,"
+    " others get it once its source has been read"
+)
+
 _absent: WeakValueDictionary[str, Typeset] = WeakValueDictionary()
 """The empty typesets of types that nobody declares, as long as some stream holds them: clients may ask for any type."""
 
@@ -20,7 +25,7 @@ class LeftOut:
     """A declared resource that is not served as declared, and why.
 
     `reason` is a CamelCase word: Invalid, NoAssignment, NoCluster, NoRoute, NoSecret, DuplicateName,
-    StillReferenced, RefusedByEnvoy. `partial` tells that a part of what is declared is served.
+    StillReferenced, RefusedByEnvoy, NotStored. `partial` tells that a part of what is declared is served.
     """
 
     type_url: str
@@ -73,6 +78,16 @@ class Snapshot:
         """32 hex digits made of the versions of all types; equal content has an equal version."""
         content = "\0".join(f"{url}={typeset.version}" for url, typeset in sorted(self.types.items()) if len(typeset))
         return blake2b(content.encode(), digest_size=16).hexdigest()
+
+    @cached_property
+    def unserved(self) -> tuple[LeftOut, ...]:
+        """`left_out`, and what can't be sent since its bytes were not stored. That is no content: it makes no new seq."""
+        not_stored = (
+            LeftOut(url, name, "NotStored", _NOT_STORED, typeset.resources[name].origins)
+            for url, typeset in self.types.items()
+            for name in typeset.unknown
+        )
+        return tuple(sorted([*self.left_out, *not_stored], key=lambda each: (each.type_url, each.name)))
 
     @property
     def held_seq(self) -> int | None:

@@ -28,7 +28,7 @@ def observe_fleet(
         ]
 
     def left_out() -> Readings:
-        return [((group.name,), len(group.current.left_out) if group.current else 0) for group in groups]
+        return [((group.name,), len(group.current.unserved) if group.current else 0) for group in groups]
 
     metrics.observe(
         names.CONNECTED_NODES, lambda: [((group.name,), tracker.counts(group.name).connected) for group in groups]

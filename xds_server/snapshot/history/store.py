@@ -27,6 +27,11 @@ _LONGEST_NAME = 200
 """Letters of a folder's name; file systems allow 255."""
 
 
+_OTHER_KEY = (
+    "history.key_file has not the key that they were encrypted with; they are served once their source has been read"
+)
+
+
 class Store:
     """Opens a state directory, gives what is in it, and takes what is served from then on."""
 
@@ -54,6 +59,8 @@ class Store:
         for fault in self.pushed.faults:
             _tell(fault)
         self.faults += self.pushed.faults
+        if vault.unopened:
+            _log.warning("stored_secrets_not_opened", resources=len(vault.unopened), hint=_OTHER_KEY)
 
     @property
     def audit_folder(self) -> Path:

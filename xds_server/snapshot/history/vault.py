@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -26,6 +27,8 @@ class Vault:
         self._holds_secrets = holds_secrets
         self._cipher = None if key is None else AESGCM(key)
         self._verdicts: dict[tuple[str, str], tuple[str, bool]] = {}
+        self.unopened: set[tuple[str, str]] = set()
+        """Type URLs and names of what is stored encrypted and could not be opened."""
 
     def hides(self, resource: Resource) -> bool:
         """Whether the bytes of a resource must not be stored as they are."""
@@ -50,12 +53,11 @@ class Vault:
 
     def unseal(self, type_url: str, name: str, version: str, sealed: bytes) -> bytes | None:
         """The bytes again; None without the right key."""
-        if self._cipher is None or len(sealed) < _NONCE:
-            return None
-        try:
-            return self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], _identity(type_url, name, version))
-        except InvalidTag:
-            return None
+        if self._cipher is not None and len(sealed) >= _NONCE:
+            with suppress(InvalidTag):
+                return self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], _identity(type_url, name, version))
+        self.unopened.add((type_url, name))
+        return None
 
 
 def read_key(path: Path) -> bytes:

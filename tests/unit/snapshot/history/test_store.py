@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from structlog.testing import capture_logs
 
 from tests.unit.snapshot.history.world import STEPS, made, restore, seen, store, without_secrets
 from xds_server.snapshot.history import records
 from xds_server.snapshot.history.last_good import restore_group
 from xds_server.snapshot.history.segments import Bounds, GroupFiles
+from xds_server.snapshot.history.store import Store
 from xds_server.snapshot.history.vault import Vault
 from xds_server.snapshot.snapshot import Hold, Snapshot
 from xds_server.wire.types import CLUSTER, SECRET
@@ -201,6 +203,16 @@ def test_with_another_key_what_was_stored_is_as_if_it_had_been_left_out(tmp_path
     (locked,) = restore(tmp_path, Vault(lambda _: True, KEY[::-1])).snapshots
     assert locked.types[SECRET].unknown == {"cert"}
     assert locked.version == snapshot.version
+
+
+@pytest.mark.parametrize(("key", "lines"), [(KEY, 0), (KEY[::-1], 1), (None, 1)])
+def test_a_key_that_does_not_fit_is_logged_once_at_the_start(tmp_path: Path, key: bytes | None, lines: int) -> None:
+    secrets: dict[tuple[str, str], str | None] = {(SECRET, "a"): "planted-key", (SECRET, "b"): "planted-key"}
+    store(tmp_path / "groups" / "g", made([secrets, {A: "1"}]), Vault(lambda each: each.type_url == SECRET, key=KEY))
+    with capture_logs() as logs:
+        Store(tmp_path, Bounds(), Vault(lambda each: each.type_url == SECRET, key), lambda: 0.0).close()
+    told = [each["resources"] for each in logs if each["event"] == "stored_secrets_not_opened"]
+    assert told == [2] * lines
 
 
 def test_after_an_error_a_fresh_segment_begins(tmp_path: Path) -> None:
