@@ -14,6 +14,7 @@ import pytest_asyncio
 from tests.conformance.documents import marked
 from tests.conformance.server import Restartable, restartable
 from tests.conformance.wire import BOTH, Variant
+from tests.feature.restarts import send
 from xds_server.demo.control_plane import ControlPlane
 from xds_server.demo.polling import until
 from xds_server.demo.world import Document
@@ -168,3 +169,26 @@ async def test_a_lease_that_is_not_renewed(tmp_path: Path, session: aiohttp.Clie
             "billing/default",
             "its lease ran out",
         )
+
+
+async def test_a_push_to_a_held_group_says_that_it_is_held(tmp_path: Path, session: aiohttp.ClientSession) -> None:
+    async with restartable(tmp_path, settings(tmp_path)) as server:
+        owner = Owner(server, "billing", session)
+        await owner.send("PUT", "1", marked("cds", "a", 1))
+        first = await server.get("/v1/groups/default")
+        await send(server, "POST", "v1", "groups", "default", "rollback", to=1, reason="slow")
+        answers = [
+            await owner.send("PUT", "2", marked("cds", "a", 2), marked("cds", "b", 1)),
+            await owner.send("PATCH", "3", remove=[{"type": "cds", "name": "b"}]),
+            await owner.send("PATCH", "3"),
+            await owner.send("DELETE", ""),
+        ]
+        for answer in answers:
+            (problem,) = answer["problems"]
+            assert problem["reason"] == "Held"
+            assert f"held at version {first['version']} (seq 1) by 127.0.0.1: slow" in problem["message"]
+        flowing = await owner.send("PUT", "4", marked("eds", "e", 1))
+        assert flowing["problems"] == [], "endpoints are not held back"
+        await owner.send("PUT", "5", marked("cds", "a", 5))
+        await send(server, "DELETE", "v1", "groups", "default", "rollback", reason="repaired")
+        assert (await owner.send("PATCH", "5"))["problems"] == []

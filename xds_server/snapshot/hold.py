@@ -15,13 +15,14 @@ from xds_server.wire.types import CLUSTER, ENDPOINT, LISTENER, SECRET
 
 Types = Mapping[str, Typeset]
 
+FLOWING = frozenset({ENDPOINT, SECRET})
+"""The types of which a hold does not hold back what is declared."""
+
 
 def pin(wanted: Types, held: Types) -> dict[str, Typeset]:
     """What is served of `wanted` while a group is held at the version that `held` is of."""
-    types = {url: _pinned(url, wanted, held) for url in sorted(wanted.keys() | held.keys())}
-    types[ENDPOINT] = _flowing(ENDPOINT, wanted, held)
-    types[SECRET] = _flowing(SECRET, wanted, held)
-    return types
+    urls = sorted(wanted.keys() | held.keys() | FLOWING)
+    return {url: (_flowing if url in FLOWING else _pinned)(url, wanted, held) for url in urls}
 
 
 def _pinned(url: str, wanted: Types, held: Types) -> Typeset:

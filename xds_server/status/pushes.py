@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.feed import Feed
 from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.hold import FLOWING
 from xds_server.snapshot.pipeline import Pipeline
-from xds_server.snapshot.snapshot import LeftOut
+from xds_server.snapshot.snapshot import Hold, LeftOut, Snapshot
 from xds_server.sources.push.model import Changed, Place, PushedSet
 from xds_server.status.audit import Audit
 from xds_server.status.audit_entry import Action
@@ -60,12 +62,20 @@ class PushTies:
         current = found.current if found is not None else None
         return None if current is None else (current.version, current.seq)
 
-    def problems(self, place: Place) -> Sequence[Problem]:
+    def problems(self, changed: Changed) -> Sequence[Problem]:
         """See `Ties.problems`."""
+        group = self._groups.get(changed.place.group)
+        current = group.current if group is not None else None
+        found = [] if changed.pushed is None else self._unserved(changed.place, current)
+        hold = current.held if current is not None else None
+        if hold is not None and changed.types - FLOWING:
+            origin = Origin(self._feed.name, changed.place.owner, namespace=changed.place.group)
+            found.insert(0, Problem(origin, "Held", _held(changed.place.group, hold)))
+        return found
+
+    def _unserved(self, place: Place, current: Snapshot | None) -> list[Problem]:
         found = [each for each in self._feed.problems if self._is_of(each, place)]
         told = {(each.reason, each.origin) for each in found}
-        group = self._groups.get(place.group)
-        current = group.current if group is not None else None
         for each in current.left_out if current is not None else ():
             problem = _told(each)
             if problem is not None and (problem.reason, problem.origin) not in told and self._is_of(problem, place):
@@ -75,6 +85,11 @@ class PushTies:
     def _is_of(self, problem: Problem, place: Place) -> bool:
         origin = problem.origin
         return (origin.source, origin.path, origin.namespace) == (self._feed.name, place.owner, place.group)
+
+
+def _held(group: str, hold: Hold) -> str:
+    at = f"group {group!r} is held at version {hold.to} (seq {hold.seq}) by {hold.by}: {hold.reason}"
+    return f"{at}; until it is released, only endpoints and secrets of what is pushed take effect"
 
 
 def _told(left_out: LeftOut) -> Problem | None:

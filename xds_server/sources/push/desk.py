@@ -174,7 +174,7 @@ class PushSource:
     async def _outcome(self, changed: Changed) -> Outcome:
         pushed, ties = changed.pushed, self._ties
         snapshot = await ties.settled(changed.place.group) if ties is not None else None
-        problems = ties.problems(changed.place) if ties is not None and pushed is not None else ()
+        problems = ties.problems(changed) if ties is not None else ()
         counts = dict(sorted((+pushed.counts).items())) if pushed is not None else {}
         lease, expires = (pushed.lease, pushed.expires) if pushed is not None else (None, None)
         until = None if expires is None else time.time() + expires - self._clock()

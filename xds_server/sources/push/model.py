@@ -83,6 +83,12 @@ class Changed:
     removed: Sequence[Name] = ()
     is_new: bool = True
 
+    @property
+    def types(self) -> frozenset[str]:
+        """The type URLs of all that is in the set, or was until now."""
+        counts = self.pushed.counts if self.pushed is not None else Counter[str]()
+        return frozenset(+counts) | {url for url, _ in self.removed}
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -28,5 +28,5 @@ class Ties(Protocol):
         None when that takes too long to wait for.
         """
 
-    def problems(self, place: Place) -> Sequence[Problem]:
-        """What of a set is not served now, and why."""
+    def problems(self, changed: Changed) -> Sequence[Problem]:
+        """What of a set, or of what changed in it, is not in force for clients now, and why."""

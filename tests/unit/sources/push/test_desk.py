@@ -47,7 +47,7 @@ class Tied:
     async def settled(self, group: str) -> tuple[str, int] | None:
         return None
 
-    def problems(self, place: Place) -> Sequence[Problem]:
+    def problems(self, changed: Changed) -> Sequence[Problem]:
         return ()
 
 
