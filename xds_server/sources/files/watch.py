@@ -45,8 +45,9 @@ class Watch:
                 continue
             try:
                 await self._listen()
-            except (OSError, RuntimeError) as error:  # RuntimeError: what watchfiles makes of the rest
-                self._tell(str(error))
+            # RuntimeError: what watchfiles makes of the rest, such as a name that is not UTF-8, in a group at times.
+            except* (OSError, RuntimeError) as errors:
+                self._tell(_words(errors))
                 await self._pause()
 
     def follow(self, root: tuple[int, int] | None) -> None:
@@ -109,3 +110,10 @@ class Watch:
         if error != self._last_error:
             log.warning("can't watch files, looking from time to time instead", path=str(self._path), error=error)
         self._last_error = error
+
+
+def _words(errors: BaseException) -> str:
+    """What the first single error of a group says."""
+    while isinstance(errors, BaseExceptionGroup):
+        errors = errors.exceptions[0]
+    return str(errors)
