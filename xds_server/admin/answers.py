@@ -55,8 +55,8 @@ def required(request: web.Request, *names: str) -> list[str]:
     return [request.query[name] for name in names]
 
 
-def number(request: web.Request, name: str, most: int) -> int | None:
-    """A query parameter that is a whole number; None when it is not given.
+def number(request: web.Request, name: str, most: int, least: int = 0) -> int | None:
+    """A query parameter that is a whole number from `least` to `most`; None when it is not given.
 
     Raises:
         RefusedError: It is something else.
@@ -64,8 +64,8 @@ def number(request: web.Request, name: str, most: int) -> int | None:
     text = request.query.get(name)
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and int(text) <= most):
-        raise bad_request(FieldError(name, f"found {text!r}, expected a whole number from 0 to {most}"))
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
+        raise bad_request(FieldError(name, f"found {text!r}, expected a whole number from {least} to {most}"))
     return int(text)
 
 

@@ -20,6 +20,6 @@ _USUAL = 100
 async def list_entries(request: web.Request) -> web.Response:
     """A page of the audit log."""
     after = number(request, "after", MOST_ID)
-    limit = number(request, "limit", MOST_ENTRIES)
-    entries, more = request.app[DEPS].audit.page(after, _USUAL if limit is None else max(limit, 1))
+    limit = number(request, "limit", MOST_ENTRIES, least=1)
+    entries, more = request.app[DEPS].audit.page(after, limit or _USUAL)
     return answer({"entries": await encoded(entries, present.entry), "next": more})

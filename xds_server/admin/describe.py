@@ -109,7 +109,7 @@ def _problem(status: HTTPStatus) -> dict[str, Any]:
 def _parameter(parameter: Parameter) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string"}
     if parameter.most is not None:
-        schema = {"type": "integer", "minimum": 0, "maximum": parameter.most}
+        schema = {"type": "integer", "minimum": parameter.least, "maximum": parameter.most}
     if parameter.values:
         schema["enum"] = list(parameter.values)
     elif parameter.required and parameter.most is None:

@@ -46,7 +46,7 @@ async def follow(request: web.Request) -> web.StreamResponse:
 
 
 async def _send_kept(request: web.Request, bus: EventBus) -> web.StreamResponse:
-    after = _seen(request) or 0
+    after = 0 if _seen(request) is None else _start(request, bus)
     async with sse_response(request, sep="\n") as stream:
         for event in bus.recent():
             if event.id > after:

@@ -30,7 +30,7 @@ from xds_server.admin.audit import MOST_ENTRIES, MOST_ID
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a path, the query or a header; with `most` it is a number up to that."""
+    """A parameter of a path, the query or a header; with `most` it is a number from `least` to that."""
 
     name: str
     help: str
@@ -38,6 +38,7 @@ class Parameter:
     required: bool = True
     values: tuple[str, ...] = ()
     most: int | None = None
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,9 @@ _AFTER = Parameter(
     required=False,
     most=MOST_ID,
 )
-_LIMIT = Parameter("limit", "So many entries at most; 100 when not given.", "query", required=False, most=MOST_ENTRIES)
+_LIMIT = Parameter(
+    "limit", "So many entries at most; 100 when not given.", "query", required=False, most=MOST_ENTRIES, least=1
+)
 _FOLLOW = Parameter(
     "follow",
     "With `false`, end after the events that are kept.",

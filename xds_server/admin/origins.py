@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from aiohttp import web
 
 from xds_server.admin import present, shapes
 from xds_server.admin.answers import answer, required
 from xds_server.admin.deps import DEPS
 from xds_server.admin.groups import find_group
-from xds_server.admin.problems import not_found
+from xds_server.admin.problems import RefusedError, not_found
+from xds_server.admin.shapes import FieldError
 from xds_server.snapshot.snapshot import Snapshot
-from xds_server.wire.types import key_of, url_of
+from xds_server.wire.types import PREFIX, URL_BY_KEY, key_of, url_of
 
 
 async def list_sources(request: web.Request) -> web.Response:
@@ -21,8 +24,11 @@ async def list_sources(request: web.Request) -> web.Response:
 async def explain(request: web.Request) -> web.Response:
     """Which objects made a resource."""
     group_name, key, name = required(request, "group", "type", "name")
-    group = find_group(request, group_name)
     url = url_of(key)
+    if not url.startswith(PREFIX):
+        text = f"there is no type {key!r}, expected one of {', '.join(URL_BY_KEY)} or a type URL"
+        raise RefusedError(HTTPStatus.NOT_FOUND, text, [FieldError("type", "expected a short key or a type URL")])
+    group = find_group(request, group_name)
     current = group.current
     resource = current.typeset(url).get(name) if current and url in current.types else None
     if resource is None:

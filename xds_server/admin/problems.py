@@ -42,7 +42,7 @@ def not_found(what: str, name: str) -> RefusedError:
 
 def bad_request(*errors: FieldError) -> RefusedError:
     """The problem of wrong parameters."""
-    detail = "; ".join(f"{error.field}: {error.message}" for error in errors)
+    detail = "; ".join(f"{error.field}: {error.message}" if error.field else error.message for error in errors)
     return RefusedError(HTTPStatus.BAD_REQUEST, detail, errors)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from http import HTTPStatus
 from typing import TypeVar
@@ -12,6 +13,8 @@ from aiohttp import web
 from xds_server.admin.problems import RefusedError, bad_request
 from xds_server.admin.rights import CALLER
 from xds_server.admin.shapes import FieldError
+from xds_server.sources.files.document import is_name, twice
+from xds_server.sources.files.json_reader import key_that_stands_twice
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
@@ -35,14 +38,19 @@ async def body_of(request: web.Request, shape: type[Body]) -> Body:
     if request.content_type != "application/json":
         detail = f"found a body of type {request.content_type}, expected application/json"
         raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail)
+    text = await request.read()
     try:
-        return msgspec.json.decode(await request.read(), type=shape)
+        body = msgspec.json.decode(text, type=shape)
+        again = await asyncio.to_thread(key_that_stands_twice, text)
     except msgspec.ValidationError as error:
         raise bad_request(_told(str(error))) from None
     except RecursionError:
         raise bad_request(FieldError("", "the body is nested too deeply")) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise bad_request(FieldError("", "the body is no valid JSON")) from None
+    if again is not None:
+        raise bad_request(FieldError(again if is_name(again) else "", twice(again)))
+    return body
 
 
 def _told(text: str) -> FieldError:

@@ -59,6 +59,18 @@ async def test_an_id_of_an_earlier_process_is_sent_all_that_is_kept(client: Clie
         assert [(await block(response))["id"] for _ in range(3)] == ["1", "2", "3"]
 
 
+@pytest.mark.parametrize(("seen", "ids"), [(None, [1, 2, 3]), ("2", [3]), ("3", []), ("999", [1, 2, 3])])
+async def test_what_is_kept_is_sent_to_those_who_have_not_seen_it(
+    client: Client, world: World, seen: str | None, ids: list[int]
+) -> None:
+    for number in range(3):
+        world.bus.emit(EventKind.VERSION, {"seq": number})
+    headers = {"Last-Event-ID": seen} if seen else {}
+    async with client.http.get("/v1/events?follow=false", headers=headers) as response:
+        lines = (await response.text()).splitlines()
+    assert [int(line.removeprefix("id: ")) for line in lines if line.startswith("id: ")] == ids
+
+
 async def test_a_follower_that_falls_1000_events_behind_is_cut_off_and_nobody_waits_for_it() -> None:
     bus = EventBus(lambda: 0.0)
     slow, quick = bus.follow(), bus.follow()

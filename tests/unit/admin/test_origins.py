@@ -62,7 +62,9 @@ async def test_explain_names_the_objects(client: Client, world: World) -> None:
 async def test_explain_names_what_is_not_there(client: Client) -> None:
     assert "'nowhere'" in (await client.problem("/v1/explain?group=nowhere&type=cds&name=one", 404))["detail"]
     assert "'two'" in (await client.problem("/v1/explain?group=default&type=cds&name=two", 404))["detail"]
-    await client.problem("/v1/explain?group=default&type=xds&name=two", 404)
+    xds = await client.problem("/v1/explain?group=default&type=xds&name=two", 404)
+    assert xds["detail"] == "there is no type 'xds', expected one of cds, eds, lds, rds, sds or a type URL"
+    await client.problem(f"/v1/explain?group=default&type={CLUSTER}x&name=two", 404)
     ghost = await client.problem("/v1/explain?group=default&type=cds&name=ghost", 404)
     assert "left out: refers to load assignment 'ghost'" in ghost["detail"]
 

@@ -187,6 +187,42 @@ async def test_what_is_no_request(client: Client, body: Any, field: str) -> None
     assert field in problem["errors"][0]["field"] + problem["errors"][0]["message"]
 
 
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        ('{"version": "1", "version": "2"}', "version"),
+        ('{"version": "1", "resources": [], "resources": [{}]}', "resources"),
+        ('{"version": "1", "remove": [{"type": "cds", "name": "a", "name": "b"}]}', "name"),
+    ],
+)
+async def test_a_key_that_stands_twice(client: Client, body: str, key: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    async with client.http.patch(PATH, data=body, headers=headers) as response:
+        problem = await problem_of(response, 400)
+    assert problem["errors"] == [{"field": key, "message": f"the key '{key}' occurs twice in one mapping"}]
+
+
+async def test_a_key_that_stands_twice_in_a_resource_is_told_with_the_resource(client: Client) -> None:
+    body = '{"version": "1", "resources": [{}, {"name": "a", "name": "b"}]}'
+    async with client.http.patch(PATH, data=body, headers={"Content-Type": "application/json"}) as response:
+        problem = await problem_of(response, 422)
+    assert problem["errors"][1]["field"] == "resources[1]"
+
+
+async def test_what_is_no_json(client: Client) -> None:
+    async with client.http.patch(PATH, data="{", headers={"Content-Type": "application/json"}) as response:
+        assert (await problem_of(response, 400))["detail"] == "the body is no valid JSON"
+
+
+async def test_removal_of_what_is_no_type(client: Client) -> None:
+    await send(client, "PUT", whole("1", "a"))
+    body = {"version": "2", "remove": [{"type": "cds", "name": "a"}, {"type": "bogus", "name": "x"}]}
+    problem = await refused(client, 422, "PATCH", body)
+    assert [each["field"] for each in problem["errors"]] == ["remove[1].type"]
+    assert "'bogus'" in problem["detail"]
+    assert "cds, eds, lds, rds, sds" in problem["detail"]
+
+
 async def test_a_body_that_is_nested_too_deeply(client: Client) -> None:
     body = b'{"version": "1", "resources": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     async with client.http.put(PATH, data=body, headers={"Content-Type": "application/json"}) as response:

@@ -41,6 +41,35 @@ def read_json(text: str) -> Iterator[Document]:
             raise reader.fault_at(reader.depth(), f"nested deeper than {DEEPEST} levels", number) from None
 
 
+def key_that_stands_twice(text: bytes) -> str | None:
+    """A key that occurs twice in a mapping of a JSON text which is known to be right; None when there is none.
+
+    The items of the outermost mapping's `resources` are not looked at: who reads them tells which of them it is.
+
+    Raises:
+        RecursionError: It is nested too deeply.
+    """
+    # Numbers stay texts: Python refuses very long ones.
+    pairs = json.loads(text.decode(errors="replace"), object_pairs_hook=_Pairs, parse_int=str)
+    if not isinstance(pairs, _Pairs):
+        return _twice_in(pairs)
+    return _twice_in(_Pairs((key, None if key == LISTED else value) for key, value in pairs))
+
+
+class _Pairs(list[tuple[str, object]]):
+    """A JSON object as it is written."""
+
+
+def _twice_in(value: object) -> str | None:
+    if isinstance(value, _Pairs):
+        keys = [key for key, _ in value]
+        if len(set(keys)) < len(keys):
+            return next(key for index, key in enumerate(keys) if key in keys[:index])
+        value = [each for _, each in value]
+    below = value if isinstance(value, list) else []
+    return next((found for each in below if (found := _twice_in(each)) is not None), None)
+
+
 class _TwiceError(ValueError):
     """A key that occurs twice in one mapping."""
 

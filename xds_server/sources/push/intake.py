@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from xds_server.ir.declared import Declared, EncodedDocument, NativeDocument
 from xds_server.ir.origin import Origin
@@ -12,7 +13,7 @@ from xds_server.sources.files.document import SyntaxFaultError
 from xds_server.sources.files.json_reader import read_json
 from xds_server.sources.push.model import InvalidError, Name, Place, Push, Said
 from xds_server.wire.resource import Resource
-from xds_server.wire.types import key_of, url_of
+from xds_server.wire.types import PREFIX, URL_BY_KEY, key_of, url_of
 
 Decode = Callable[[Declared], Resource]
 
@@ -24,6 +25,9 @@ LONGEST_LEASE = 366 * 24 * 3600.0
 
 MOST_PROBLEMS = 100
 """Problems of one request that are told."""
+
+_NO_RESOURCE = frozenset({"UnknownType", "NotAResource"})
+"""Reasons of `Decode` that are about a type, whatever the content."""
 
 
 def check(source: str, place: Place, said: Said, *, is_patch: bool) -> None:
@@ -42,11 +46,12 @@ def read(source: str, place: Place, said: Said, decode: Decode) -> Push:
     """Decode the resources of a request.
 
     Raises:
-        InvalidError: one can't be decoded, is named twice, or is removed by the same request.
+        InvalidError: one can't be decoded, is named twice, or is removed by the same request; or what is removed is
+            of no known type.
     """
     removed = [(url_of(kind), name) for kind, name in said.remove]
     made: dict[Name, EncodedDocument] = {}
-    problems: list[Problem] = []
+    problems = list(_unknown_types(source, place, said, decode))
     for index, resource in enumerate(said.resources):
         try:
             document = _document(source, place, index, resource)
@@ -82,6 +87,24 @@ def _faults(place: Place, said: Said, *, is_patch: bool) -> Iterator[tuple[str, 
         for field, text in (("type", kind), ("name", name)):
             if not text:
                 yield f"remove[{index}].{field}", "expected a text that is not empty"
+
+
+def _unknown_types(source: str, place: Place, said: Said, decode: Decode) -> Iterator[Problem]:
+    """What is removed and is of a type that no resource can have; such a removal would be a slip, and do nothing."""
+    origin = Origin(source, place.owner, namespace=place.group)
+    for index, (kind, _) in enumerate(said.remove):
+        field = f"remove[{index}].type"
+        if kind in URL_BY_KEY:
+            continue
+        if not kind.startswith(PREFIX):
+            text = f"found {kind[:LONGEST_NAME]!r}, expected one of {', '.join(URL_BY_KEY)} or a type URL ({PREFIX}…)"
+            yield Problem(origin, "UnknownType", text, field)
+            continue
+        try:
+            decode(EncodedDocument(place.group, kind, "", b"", origin))  # it has no name at least
+        except ProblemError as error:
+            if error.problem.reason in _NO_RESOURCE:
+                yield replace(error.problem, field=field)
 
 
 def _document(source: str, place: Place, index: int, resource: str | tuple[str, bytes]) -> Declared:

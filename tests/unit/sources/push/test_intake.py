@@ -94,5 +94,26 @@ def test_what_is_not_about_resources(said: Said, field: str) -> None:
     assert set(faults(said)) == {field}
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("bogus", "expected one of cds, "),
+        ("CDS", "expected one of cds, "),
+        (CLUSTER.rpartition("/")[2], "or a type URL"),
+        (f"{CLUSTER}x", "is no known type"),
+        ("type.googleapis.com/envoy.config.core.v3.Address", "has no name"),
+    ],
+)
+def test_what_is_removed_is_of_a_type_that_resources_have(kind: str, words: str) -> None:
+    found = faults(Said("1", remove=[("cds", "a"), (kind, "x")]))
+    assert found.keys() == {"remove[1].type"}
+    assert words in found["remove[1].type"]
+
+
+@pytest.mark.parametrize("kind", ["sds", CLUSTER, "type.googleapis.com/envoy.service.runtime.v3.Runtime"])
+def test_any_type_that_resources_have_can_be_removed(kind: str) -> None:
+    assert faults(Said("1", remove=[(kind, "x")])) == {}
+
+
 def test_put_takes_neither_remove_nor_base() -> None:
     assert set(faults(Said("1", remove=[("cds", "a")], base="0"), is_patch=False)) == {"remove", "base"}
