@@ -15,6 +15,7 @@ from xds_server.ir.problem import Problem
 from xds_server.settings.exposure import tokens_in_plain_text, unprotected
 from xds_server.settings.later import without_effect
 from xds_server.settings.root import Settings
+from xds_server.settings.strays import ignored
 from xds_server.snapshot.snapshot import LeftOut
 from xds_server.telemetry.eventlog import EventLog
 
@@ -25,6 +26,8 @@ def warn(settings: Settings) -> None:
     """Tell what is without effect, or unwise."""
     for key in without_effect(settings):
         _log.warning("setting_without_effect", key=key, hint="its feature comes with a later version")
+    if names := ignored(os.environ):
+        _log.warning("variables_ignored", names=names, hint="they begin with TIDEGATE_ and are no settings")
     if not settings.sources:
         _log.warning("no_sources", hint="nothing is declared anywhere; set `sources`, or --files PATH")
     for name, address in tokens_in_plain_text(settings):

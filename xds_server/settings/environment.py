@@ -2,7 +2,7 @@
 
 A single underscore after the prefix does not make a setting of a variable: Kubernetes puts variables such as
 `TIDEGATE_PORT` into the pods beside a Service named `tidegate`. Only the names of top-level keys and names
-with a double underscore are ours.
+with a double underscore are ours; `strays` looks at the others.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from xds_server.settings.environment import from_environment, variable
 from xds_server.settings.errors import SettingsError
 from xds_server.settings.messages import describe
 from xds_server.settings.root import Settings
+from xds_server.settings.strays import slips
 
 
 def load(path: Path | None, overrides: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
@@ -34,11 +35,15 @@ def load(path: Path | None, overrides: Mapping[str, object], environ: Mapping[st
             return "command line"
         return variable(at, environ) if _holds(from_env, at) else document.where(at)
 
+    lines = slips(environ)
     try:
-        return Settings.model_validate(_merged(_merged(document.data, from_env), flags))
+        settings = Settings.model_validate(_merged(_merged(document.data, from_env), flags))
     except ValidationError as error:
-        lines = [describe(fault, where) for fault in error.errors(include_url=False)]
+        lines += [describe(fault, where) for fault in error.errors(include_url=False)]
         raise SettingsError(lines) from None
+    if lines:
+        raise SettingsError(lines)
+    return settings
 
 
 def _merged(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:

@@ -38,6 +38,11 @@ Mappings are joined key by key; a list replaces a list. A key that Tidegate does
 names the nearest known key, and a wrong value an error that says where it stands, what was found and what
 was expected.
 
+A variable that begins with `TIDEGATE_`, has no `__` and is no key is an error when a known one is near
+(`TIDEGATE_STATEDIR`, `TIDEGATE_XDS_ADDRESS`). Others are named in a warning and ignored, and so are those that
+Kubernetes makes for Services (`TIDEGATE_PORT`, `TIDEGATE_SERVICE_HOST`, `TIDEGATE_PORT_18000_TCP`). The commands
+that ask the admin API read `TIDEGATE_ADMIN_URL`, `TIDEGATE_ADMIN_TOKEN_FILE` and `TIDEGATE_ADMIN_CA`.
+
 Units:
 
 - *duration*: numbers with the units `h`, `m`, `s`, `ms`, `us`, such as `10ms`, `1m30s` or `168h`; a bare

@@ -32,7 +32,9 @@ async def test_the_end_of_the_list(client: Client, world: World) -> None:
     assert await client.get("/v1/audit?after=0") == {"entries": [], "next": None}
 
 
-@pytest.mark.parametrize("query", ["after=x", "after=-1", "after=", "limit=0", "limit=1001", "limit=²", f"after={'9' * 40}"])
+@pytest.mark.parametrize(
+    "query", ["after=x", "after=-1", "after=", "limit=0", "limit=1001", "limit=²", f"after={'9' * 40}"]
+)
 async def test_wrong_parameters_are_named(client: Client, query: str) -> None:
     document = await client.problem(f"/v1/audit?{query}", 400)
     assert document["errors"][0]["field"] == query.partition("=")[0]
