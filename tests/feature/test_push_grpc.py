@@ -80,6 +80,7 @@ async def test_the_four_methods(tmp_path: Path) -> None:
         group = await server.get("/v1/groups/default")
         assert (answer.version, answer.changed, dict(answer.counts)) == ("1", True, {"cds": 2})
         assert (answer.snapshot.version, answer.snapshot.seq) == (group["version"], group["seq"])
+        assert not answer.HasField("stored"), "there is no state directory"
         assert answer.lease.seconds == 60
         assert answer.expires.seconds > 0
         stream = await clients.stream(Variant.DELTA)
@@ -98,13 +99,15 @@ async def test_the_four_methods(tmp_path: Path) -> None:
 
 
 async def test_what_comes_by_grpc_and_by_http_is_one(tmp_path: Path) -> None:
-    async with running(tmp_path) as server, connect(server.xds) as channel, aiohttp.ClientSession() as session:
+    started = running(tmp_path, state_dir=str(tmp_path / "state"))
+    async with started as server, connect(server.xds) as channel, aiohttp.ClientSession() as session:
         first = await Owner(channel)("Put", "1", resources=packed("a"))
         body = {"version": "2", "resources": [{"@type": CLUSTER, "name": "a", "alt_stat_name": "mark-1;"}]}
         url = f"{server.plane.admin}/v1/push/billing/default"
         async with session.put(url, json=body) as response:
             answer = await response.json()
         assert answer["snapshot"] == {"version": first.snapshot.version, "seq": first.snapshot.seq}
+        assert (answer["stored"], first.stored) == (True, True)
 
 
 async def test_refusals(tmp_path: Path) -> None:

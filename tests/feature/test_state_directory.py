@@ -13,9 +13,9 @@ import pytest
 
 from tests.conformance.client import SLACK
 from tests.conformance.documents import World, marked
-from tests.conformance.server import Clients, Restartable
+from tests.conformance.server import Clients, Restartable, restartable
 from tests.conformance.wire import BOTH
-from tests.feature.restarts import keeping, take_away
+from tests.feature.restarts import keeping, send, take_away
 from xds_server.demo.polling import until
 from xds_server.demo.world import Document
 
@@ -126,3 +126,44 @@ async def test_the_state_is_readable_by_its_owner_only(tmp_path: Path) -> None:
         modes = {path: stat.S_IMODE(path.stat().st_mode) for path in [root, *root.rglob("*")]}
     open_to_others = {str(path.relative_to(tmp_path)): oct(mode) for path, mode in modes.items() if mode & 0o077}
     assert not open_to_others
+
+
+async def test_on_a_full_disk_a_rollback_and_its_release_say_that_they_are_not_stored(tmp_path: Path) -> None:
+    async with keeping(tmp_path) as server:
+        world = World(server.files, "g")
+        for mark in (1, 2):
+            world.write("world", _large(mark))
+            await server.served(world, after=mark - 1)
+            await _metric_is(server, "tidegate_state_stored_seq", mark)
+        assert (await server.group(world))["stored"]
+        path = ("v1", "groups", world.group, "rollback")
+        _limit(server, LARGEST)
+        held = await send(server, "POST", *path, to=1, reason="slow")
+        assert (held["held"]["to"], held["held"]["stored"], held["stored"]) == (held["version"], False, False)
+        assert await server.group(world) == held
+        line = next(each for each in server.plane.child.tail(100).splitlines() if "state_not_written" in each)
+        assert str(tmp_path / "state") in line
+        _limit(server, resource.RLIM_INFINITY)
+        await _metric_is(server, "tidegate_state_stored_seq", 3)
+        stored = await server.group(world)
+        assert (stored["held"]["stored"], stored["stored"]) == (True, True)
+        _limit(server, LARGEST)
+        released = await send(server, "DELETE", *path, reason="repaired")
+        assert (released["held"], released["stored"]) == (None, False)
+
+
+async def test_on_a_full_disk_a_push_says_that_it_is_not_stored(tmp_path: Path) -> None:
+    settings = {"sources": [{"kind": "push"}], "state_dir": str(tmp_path / "state")}
+    path = ("v1", "push", "billing", "default")
+    async with restartable(tmp_path, settings) as server:
+        first = await send(server, "PUT", *path, version="1", resources=[_large(1)])
+        assert first["stored"]
+        _limit(server, LARGEST)
+        second = await send(server, "PUT", *path, version="2", resources=[_large(2)])
+        group = await server.get("/v1/groups/default")
+        assert second["snapshot"] == {"version": group["version"], "seq": group["seq"]}
+        assert second["snapshot"] != first["snapshot"]
+        assert (second["stored"], group["stored"]) == (False, False)
+        _limit(server, resource.RLIM_INFINITY)
+        await _metric_is(server, "tidegate_state_up", 1)
+        assert (await send(server, "PATCH", *path, version="2"))["stored"]

@@ -16,6 +16,7 @@ from xds_server.snapshot.snapshot import Hold, Snapshot
 from xds_server.sources.push import PushSource
 from xds_server.status.audit import Audit
 from xds_server.status.events import EventBus
+from xds_server.status.state import OnDisk
 from xds_server.status.tracker import Tracker
 from xds_server.wire.resource import Resource
 
@@ -46,7 +47,7 @@ class AdminDeps:
     """All that the handlers use. Every call but `render` is made on the event loop; `render` in a worker thread.
 
     `ready` gives None, or why the process is not ready. `metrics_text` takes an `Accept` header and gives body
-    and content type. `stored` waits until what is served, and the audit log, are on disk. `push` is None where no source of that kind is configured. `replica` is this process's name among replicas (in Kubernetes the pod's).
+    and content type. `stored` waits until what is served, and the audit log, are on disk; `on_disk` tells what of a snapshot is by now. `push` is None where no source of that kind is configured. `replica` is this process's name among replicas (in Kubernetes the pod's).
     """
 
     groups: Groups
@@ -62,6 +63,7 @@ class AdminDeps:
     push: PushSource | None = None
     replica: str = field(default_factory=socket.gethostname)
     evidence: Evidence = Evidence()
+    on_disk: Callable[[Snapshot], OnDisk | None] = lambda _snapshot: None
 
 
 DEPS = web.AppKey("deps", AdminDeps)

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from xds_server.admin import present, shapes
 from xds_server.admin.answers import answer, encoded
-from xds_server.admin.deps import DEPS, WORKER, Render
+from xds_server.admin.deps import DEPS, WORKER, AdminDeps, Render
 from xds_server.admin.fields import compare
 from xds_server.admin.problems import not_found
 from xds_server.admin.shapes import encode
@@ -24,14 +24,14 @@ from xds_server.wire.types import key_of
 async def list_groups(request: web.Request) -> web.Response:
     """All groups."""
     deps = request.app[DEPS]
-    made = await encoded(list(deps.groups), lambda each: present.group(each, deps.tracker.counts(each.name)))
+    made = await encoded(list(deps.groups), lambda each: shown(each, deps))
     return answer({"groups": made})
 
 
 async def show_group(request: web.Request) -> web.Response:
     """One group."""
     group = find_group(request, request.match_info["group"])
-    return answer(present.group(group, request.app[DEPS].tracker.counts(group.name)))
+    return answer(shown(group, request.app[DEPS]))
 
 
 async def list_versions(request: web.Request) -> web.Response:
@@ -67,6 +67,12 @@ async def show_diff(request: web.Request) -> web.Response:
         "removed": _names(found.removed),
     }
     return answer(await worker.run(lambda: encode({**head, "changed": _changes(found.changed, render, worker)})))
+
+
+def shown(group: Group, deps: AdminDeps) -> shapes.Group:
+    """A group as it is now."""
+    on_disk = deps.on_disk(group.current) if group.current is not None else None
+    return present.group(group, deps.tracker.counts(group.name), on_disk)
 
 
 def find_group(request: web.Request, name: str) -> Group:

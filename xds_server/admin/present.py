@@ -15,6 +15,7 @@ from xds_server.snapshot.snapshot import Hold, LeftOut, Snapshot
 from xds_server.status.audit_entry import Entry
 from xds_server.status.config import Row
 from xds_server.status.node import NodeReport, TypeReport
+from xds_server.status.state import OnDisk
 from xds_server.status.tracker import NodeCounts
 from xds_server.wire.types import KEY_BY_URL, key_of
 
@@ -40,7 +41,7 @@ def origins(found: Sequence[Origin]) -> list[shapes.Origin]:
     ]
 
 
-def group(found: Group, nodes: NodeCounts) -> shapes.Group:
+def group(found: Group, nodes: NodeCounts, on_disk: OnDisk | None = None) -> shapes.Group:
     """A group with its current snapshot."""
     current = found.current or Snapshot(found.name, 0, 0.0)
     published = found.current is not None
@@ -57,7 +58,8 @@ def group(found: Group, nodes: NodeCounts) -> shapes.Group:
         nodes=shapes.NodeCounts(nodes.connected, nodes.acked, nodes.nacked),
         programmed=programmed,
         reason=None if programmed else _reason(nodes, standing),
-        held=hold(current.held) if current.held else None,
+        stored=on_disk.snapshot if on_disk else None,
+        held=_held(current.held, on_disk) if current.held else None,
         left_out=[left_out(each) for each in current.unserved],
         withheld=[_withheld(each) for each in standing],
     )
@@ -89,9 +91,14 @@ def _withheld(judgement: Judgement) -> shapes.Withheld:
     )
 
 
-def hold(found: Hold) -> shapes.Held:
-    """A rollback that holds."""
-    return shapes.Held(found.to, found.by, found.reason, stamp(found.since))
+def hold(found: Hold) -> shapes.Hold:
+    """A rollback that holds, or held."""
+    return shapes.Hold(found.to, found.by, found.reason, stamp(found.since))
+
+
+def _held(found: Hold, on_disk: OnDisk | None) -> shapes.Held:
+    stored = on_disk.hold if on_disk else None
+    return shapes.Held(found.to, found.by, found.reason, stamp(found.since), stored)
 
 
 def entry(found: Entry) -> change_shapes.AuditEntry:

@@ -103,6 +103,7 @@ def _shown(outcome: Outcome) -> PushAnswer:
         outcome.lease,
         None if outcome.expires is None else stamp(outcome.expires),
         None if outcome.snapshot is None else PushSnapshot(*outcome.snapshot),
+        outcome.stored,
         [present.source_error(each) for each in outcome.problems[: present.MOST_ERRORS]],
     )
 

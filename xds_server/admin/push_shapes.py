@@ -85,6 +85,7 @@ class PushAnswer(Struct):
     lease_s: Lease
     expires: Stamp | None
     snapshot: PushSnapshot | None
+    stored: Annotated[bool | None, Meta(description="Whether the change is on disk; null without a state_dir")]
     problems: list[SourceError]
 
 

@@ -14,7 +14,7 @@ from xds_server.admin import present, shapes
 from xds_server.admin.answers import answer
 from xds_server.admin.change_shapes import ReleaseRequest, RollbackRequest
 from xds_server.admin.deps import DEPS, AdminDeps
-from xds_server.admin.groups import find_group
+from xds_server.admin.groups import find_group, shown
 from xds_server.admin.problems import RefusedError
 from xds_server.admin.shapes import FieldError
 from xds_server.admin.writes import actor_of, body_of
@@ -70,14 +70,14 @@ async def release(request: web.Request) -> web.Response:
 
 
 async def _answer(deps: AdminDeps, group: Group) -> web.Response:
-    """The group, once what was done to it is on disk."""
+    """The group, once what was done to it is on disk; where that takes too long it says so itself (`stored`)."""
     with suppress(TimeoutError):
         await asyncio.wait_for(deps.stored(), _PATIENCE)
-    return answer(present.group(group, deps.tracker.counts(group.name)))
+    return answer(shown(group, deps))
 
 
 def _held(group: Group) -> object:
     """The hold of a group as a JSON value, null where there is none."""
     held = group.current.held if group.current else None
-    shape: shapes.Held | None = present.hold(held) if held else None
+    shape: shapes.Hold | None = present.hold(held) if held else None
     return msgspec.to_builtins(shape)

@@ -84,13 +84,21 @@ class Withheld(Struct):
     origin: list[Origin]
 
 
-class Held(Struct):
-    """A version that the group is held at."""
+class Hold(Struct):
+    """A version that a group is held at."""
 
     to: str
     by: str
     reason: str
     since: Stamp
+
+
+class Held(Hold):
+    """The version that the group is held at now."""
+
+    stored: Annotated[
+        bool | None, Meta(description="Whether it is on disk that the group is held; null without a state_dir")
+    ]
 
 
 class Group(Struct):
@@ -106,6 +114,10 @@ class Group(Struct):
     nodes: NodeCounts
     programmed: Annotated[bool, Meta(description="Every connected node has accepted the version; false with none")]
     reason: Annotated[str | None, Meta(description="Why it is not programmed; null when it is")]
+    stored: Annotated[
+        bool | None,
+        Meta(description="Whether the version, and that it is held or not, is on disk; null without a state_dir"),
+    ]
     held: Held | None
     left_out: list[LeftOut]
     withheld: list[Withheld]

@@ -174,6 +174,7 @@ def _deps(settings: Settings, flow: Flow, telling: Telling, tracker: Tracker, st
         flow.state.flushed,
         flow.push,
         evidence=_evidence(settings),
+        on_disk=flow.state.on_disk,
     )
 
 

@@ -90,7 +90,7 @@ def _show_groups(answer: Json) -> None:
     ]
     show(columns, rows)
     for group in answer["groups"]:
-        if group["held"]:
+        if group["held"] or group["stored"] is False:
             print(clean(f"\n{_told(group)}"))
     left_out = [(group["name"], each) for group in answer["groups"] for each in group["left_out"]]
     if left_out:
@@ -131,6 +131,8 @@ def _told(group: Json) -> str:
     """Whether a group is held, in one line."""
     held = group["held"]
     served = f"group {group['name']} serves version {short(group['version'])} (seq {group['seq']})"
+    if group["stored"] is False:
+        served += ", which is not on disk yet"
     if not held:
         return f"{served}, as declared"
     return f"{served}, held at {short(held['to'])} by {held['by']} since {moment(held['since'])}: {held['reason']}"

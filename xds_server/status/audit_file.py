@@ -29,7 +29,7 @@ class Journal:
         self._actions = _Roll(folder / "actions.jsonl")
         found = [*self._versions.read(), *self._actions.read()]
         self.restored = sorted(found, key=lambda entry: entry.id)
-        self.writer: Writer[Entry] = Writer(self._write, failed)
+        self.writer: Writer[Entry] = Writer(self._write, failed, folder)
 
     @property
     def last_id(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
@@ -12,7 +13,7 @@ from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.hold import FLOWING
 from xds_server.snapshot.pipeline import Pipeline
 from xds_server.snapshot.snapshot import Hold, LeftOut, Snapshot
-from xds_server.sources.push.model import Changed, Place, PushedSet
+from xds_server.sources.push.model import Changed, Place, PushedSet, Settled
 from xds_server.status.audit import Audit
 from xds_server.status.audit_entry import Action
 from xds_server.status.state import State
@@ -50,17 +51,19 @@ class PushTies:
             after = {"version": changed.pushed.version, "counts": counts}
         self._audit.record(Action.PUSH, str(changed.place), actor=actor, reason=reason, before=before, after=after)
 
-    async def settled(self, group: str) -> tuple[str, int] | None:
+    async def settled(self, group: str) -> Settled:
         """See `Ties.settled`."""
-        try:
+        is_served = is_stored = False
+        with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
                 await self._pipeline.settled()
+                is_served = True
                 await self._state.flushed()
-        except TimeoutError:
-            return None
+                is_stored = True
         found = self._groups.get(group)
-        current = found.current if found is not None else None
-        return None if current is None else (current.version, current.seq)
+        current = found.current if found is not None and is_served else None
+        snapshot = None if current is None else (current.version, current.seq)
+        return Settled(snapshot, is_stored if self._state.store is not None else None)
 
     def problems(self, changed: Changed) -> Sequence[Problem]:
         """See `Ties.problems`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import structlog
 
@@ -18,6 +19,14 @@ from xds_server.status.settings_change import changed_settings
 from xds_server.wire.resource import Resource
 
 _log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """Whether a snapshot that is served is stored, and whether the hold of its group is, or that there is none."""
+
+    snapshot: bool
+    hold: bool
 
 
 class State:
@@ -76,6 +85,14 @@ class State:
         """Store a change of such a set some time soon."""
         if self.store is not None:
             self.store.pushed.keep(changed)
+
+    def on_disk(self, snapshot: Snapshot) -> OnDisk | None:
+        """What of a snapshot is on disk by now; None without a `state_dir`."""
+        if self.store is None:
+            return None
+        group = snapshot.group
+        is_stored = self.store.flushed_seq.get(group, 0) >= snapshot.seq
+        return OnDisk(is_stored, self.store.flushed_hold.get(group) == snapshot.held)
 
     async def flushed(self) -> None:
         """Wait until everything so far is on disk."""

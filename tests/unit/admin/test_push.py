@@ -81,6 +81,7 @@ async def test_put_replaces_patch_changes_delete_drops(client: Client) -> None:
         "lease_s": None,
         "expires": None,
         "snapshot": {"version": group["version"], "seq": group["seq"]},
+        "stored": None,
         "problems": [],
     }
     assert await served(client) == {"a", "b"}

@@ -62,7 +62,7 @@ class PushedFile:
         self.restored = {
             place: PushedSet(each.version, dict(each.resources), each.lease) for place, each in self._all()
         }
-        self.writer: Writer[_Part] = Writer(self._write, self._note_failure)
+        self.writer: Writer[_Part] = Writer(self._write, self._note_failure, path)
 
     def keep(self, changed: Changed) -> None:
         """Have a change stored some time soon, unless it only renews a lease; to be called on the event loop."""

@@ -18,7 +18,7 @@ from xds_server.snapshot.history.pushed import PushedFile
 from xds_server.snapshot.history.segments import Bounds, GroupFiles
 from xds_server.snapshot.history.vault import Vault, read_key
 from xds_server.snapshot.history.writer import Writer
-from xds_server.snapshot.snapshot import Snapshot
+from xds_server.snapshot.snapshot import Hold, Snapshot
 from xds_server.wire.resource import Resource
 
 _log = structlog.get_logger()
@@ -45,6 +45,7 @@ class Store:
         self.faults: list[Fault] = []
         self.is_failing = False
         self.flushed_seq: dict[str, int] = {}
+        self.flushed_hold: dict[str, Hold | None] = {}
         self._clock = clock
         self._bounds = bounds
         self._vault = vault
@@ -54,7 +55,7 @@ class Store:
         for folder in sorted(self._groups.iterdir()):
             if folder.is_dir():
                 self._restore(folder)
-        self.writer = Writer(self._write, self.failed)
+        self.writer = Writer(self._write, self.failed, self._groups)
         self.pushed = PushedFile(root / "push" / "sets.changes", vault, self.failed)
         for fault in self.pushed.faults:
             _tell(fault)
@@ -89,7 +90,7 @@ class Store:
             return
         self._files[newest.group] = GroupFiles(folder, self._bounds, self._vault, found.segments)
         self.restored[newest.group] = found.snapshots
-        self.flushed_seq[newest.group] = newest.seq
+        self.flushed_seq[newest.group], self.flushed_hold[newest.group] = newest.seq, newest.held
         _log.info("last_good_restored", group=newest.group, version=newest.version, seq=newest.seq)
 
     def _write(self, snapshots: Sequence[Snapshot]) -> None:
@@ -102,7 +103,7 @@ class Store:
                 folder = self._groups / _folder_name(group)
                 files = self._files[group] = GroupFiles(folder, self._bounds, self._vault)
             files.add(newer, self._clock())
-            self.flushed_seq[group] = newer[-1].seq
+            self.flushed_seq[group], self.flushed_hold[group] = newer[-1].seq, newer[-1].held
         self.is_failing = False
 
     def failed(self, error: OSError) -> None:

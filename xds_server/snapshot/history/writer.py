@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -17,9 +18,13 @@ _RETRY = 2.0
 
 
 class Writer(Generic[Item]):
-    """Nobody who adds something waits. `write` blocks and may raise OSError: then `failed` is told, and it is tried again."""
+    """Nobody who adds something waits. `write` blocks and may raise OSError: then `failed` is told, and it is tried again.
 
-    def __init__(self, write: Callable[[Sequence[Item]], None], failed: Callable[[OSError], None]) -> None:
+    An error that names no file, as that of a full disk does, is told with `path`.
+    """
+
+    def __init__(self, write: Callable[[Sequence[Item]], None], failed: Callable[[OSError], None], path: Path) -> None:
+        self._path = path
         self._write = write
         self._failed = failed
         self._waiting: deque[Item] = deque(maxlen=MOST_WAITING)
@@ -74,6 +79,7 @@ class Writer(Generic[Item]):
         try:
             await asyncio.to_thread(self._write, batch)
         except OSError as error:
+            error.filename = error.filename or str(self._path)
             self._failed(error)
             room = MOST_WAITING - len(self._waiting)
             self._waiting.extendleft(reversed(batch[-room:] if room else []))

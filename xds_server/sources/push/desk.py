@@ -17,7 +17,7 @@ from xds_server.ir.problem import Problem
 from xds_server.sources.base import Sink
 from xds_server.sources.push.book import Book
 from xds_server.sources.push.intake import Decode, check, read
-from xds_server.sources.push.model import Changed, Limits, Name, Outcome, Place, Push, Said
+from xds_server.sources.push.model import Changed, Limits, Name, Outcome, Place, Push, Said, Settled
 from xds_server.sources.push.ties import Ties
 from xds_server.wire.types import key_of
 
@@ -173,12 +173,12 @@ class PushSource:
 
     async def _outcome(self, changed: Changed) -> Outcome:
         pushed, ties = changed.pushed, self._ties
-        snapshot = await ties.settled(changed.place.group) if ties is not None else None
+        settled = await ties.settled(changed.place.group) if ties is not None else Settled()
         problems = ties.problems(changed) if ties is not None else ()
         counts = dict(sorted((+pushed.counts).items())) if pushed is not None else {}
         lease, expires = (pushed.lease, pushed.expires) if pushed is not None else (None, None)
         until = None if expires is None else time.time() + expires - self._clock()
-        return Outcome(changed, counts, lease, until, snapshot, problems)
+        return Outcome(changed, counts, lease, until, settled.snapshot, settled.stored, problems)
 
 
 def _key(place: Place, name: Name | None = None) -> str:

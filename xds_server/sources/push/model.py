@@ -91,11 +91,20 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """How far a change has come: see `Outcome.snapshot` and `Outcome.stored`."""
+
+    snapshot: tuple[str, int] | None = None
+    stored: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What an owner is answered: what changed, and how the set fares.
 
     `counts` has its resources by type URL. `expires` is in POSIX seconds. `snapshot` is version and seq of what the
-    group is served with the change in it, None while that is not known. `problems` tells what of the set is not served.
+    group is served with the change in it, None while that is not known; `stored` whether the change is on disk, None
+    where nothing is stored. `problems` tells what of the set is not served.
     """
 
     changed: Changed
@@ -103,6 +112,7 @@ class Outcome:
     lease: float | None
     expires: float | None
     snapshot: tuple[str, int] | None
+    stored: bool | None
     problems: Sequence[Problem]
 
 

@@ -115,6 +115,8 @@ def _shown(outcome: Outcome) -> pb.PushedSet:
         made.expires.CopyFrom(timestamp(outcome.expires))
     if outcome.snapshot is not None:
         made.snapshot.CopyFrom(pb.Snapshot(version=outcome.snapshot[0], seq=outcome.snapshot[1]))
+    if outcome.stored is not None:
+        made.stored = outcome.stored
     return made
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from xds_server.ir.problem import Problem
-from xds_server.sources.push.model import Changed, Place, PushedSet
+from xds_server.sources.push.model import Changed, Place, PushedSet, Settled
 
 
 class Ties(Protocol):
@@ -22,11 +22,8 @@ class Ties(Protocol):
     def record(self, changed: Changed, actor: str, reason: str) -> None:
         """Note a change in the audit log."""
 
-    async def settled(self, group: str) -> tuple[str, int] | None:
-        """Wait until all that was handed over is served, and stored: version and seq of the group then.
-
-        None when that takes too long to wait for.
-        """
+    async def settled(self, group: str) -> Settled:
+        """Wait until all that was handed over is served, and stored, but not too long; how far it has come then."""
 
     def problems(self, changed: Changed) -> Sequence[Problem]:
         """What of a set, or of what changed in it, is not in force for clients now, and why."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -31,7 +32,7 @@ class Disk:
 
 async def test_what_gathers_is_written_at_once_and_in_order() -> None:
     disk = Disk()
-    writer = Writer(disk.write, lambda _: None)
+    writer = Writer(disk.write, lambda _: None, Path("state"))
     running = asyncio.create_task(writer.run())
     disk.free.clear()
     writer.add(1)
@@ -53,13 +54,13 @@ async def test_what_could_not_be_written_is_tried_again(monkeypatch: pytest.Monk
     disk = Disk()
     disk.failures = 2
     told: list[OSError] = []
-    writer = Writer(disk.write, told.append)
+    writer = Writer(disk.write, told.append, Path("state"))
     running = asyncio.create_task(writer.run())
     writer.add(1)
     writer.add(2)
     await writer.flushed()
     assert disk.batches == [[1, 2]]
-    assert len(told) == 2
+    assert [each.filename for each in told] == ["state"] * 2
     await writer.close()
     await running
 
@@ -68,7 +69,7 @@ async def test_a_disk_that_hangs_costs_a_bounded_number(monkeypatch: pytest.Monk
     monkeypatch.setattr(writers, "_RETRY", 0.05)
     disk = Disk()
     disk.failures = 1
-    writer = Writer(disk.write, lambda _: None)
+    writer = Writer(disk.write, lambda _: None, Path("state"))
     running = asyncio.create_task(writer.run())
     for number in range(writers.MOST_WAITING + 500):
         writer.add(number)
@@ -81,7 +82,7 @@ async def test_a_disk_that_hangs_costs_a_bounded_number(monkeypatch: pytest.Monk
 
 async def test_closing_writes_what_is_left_and_does_not_wait_for_a_broken_disk() -> None:
     disk = Disk()
-    writer = Writer(disk.write, lambda _: None)
+    writer = Writer(disk.write, lambda _: None, Path("state"))
     running = asyncio.create_task(writer.run())
     writer.add(1)
     await writer.close()
@@ -89,7 +90,7 @@ async def test_closing_writes_what_is_left_and_does_not_wait_for_a_broken_disk()
     assert disk.batches == [[1]]
     broken = Disk()
     broken.failures = 1000
-    writer = Writer(broken.write, lambda _: None)
+    writer = Writer(broken.write, lambda _: None, Path("state"))
     running = asyncio.create_task(writer.run())
     writer.add(1)
     await asyncio.sleep(0.05)

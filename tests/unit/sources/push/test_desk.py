@@ -15,7 +15,7 @@ from xds_server.ir.declared import Declared, EncodedDocument
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.sources.push import PushSource
-from xds_server.sources.push.model import Changed, InvalidError, Limits, Place, PushedSet, Said
+from xds_server.sources.push.model import Changed, InvalidError, Limits, Place, PushedSet, Said, Settled
 from xds_server.translate.native import decode
 from xds_server.wire.resource import Resource
 from xds_server.wire.types import CLUSTER
@@ -44,8 +44,8 @@ class Tied:
     def record(self, changed: Changed, actor: str, reason: str) -> None:
         self.records.append((str(changed.place), actor, reason))
 
-    async def settled(self, group: str) -> tuple[str, int] | None:
-        return None
+    async def settled(self, group: str) -> Settled:
+        return Settled()
 
     def problems(self, changed: Changed) -> Sequence[Problem]:
         return ()

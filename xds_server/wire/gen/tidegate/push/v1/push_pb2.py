@@ -27,7 +27,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btidegate/push/v1/push.proto\x12\x10tidegate.push.v1\x1a\x19google/protobuf/any.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8e\x01\n\nPutRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\'\n\tresources\x18\x04 \x03(\x0b\x32\x14.google.protobuf.Any\x12(\n\x05lease\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xdc\x01\n\x0cPatchRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\'\n\tresources\x18\x04 \x03(\x0b\x32\x14.google.protobuf.Any\x12.\n\x06remove\x18\x05 \x03(\x0b\x32\x1e.tidegate.push.v1.ResourceName\x12(\n\x05lease\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\x04\x62\x61se\x18\x07 \x01(\tH\x00\x88\x01\x01\x42\x07\n\x05_base\"-\n\rDeleteRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\"*\n\nGetRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\"*\n\x0cResourceName\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\"\xf6\x02\n\tPushedSet\x12\r\n\x05owner\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x14\n\x07version\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07\x63hanged\x18\x04 \x01(\x08\x12\x37\n\x06\x63ounts\x18\x05 \x03(\x0b\x32\'.tidegate.push.v1.PushedSet.CountsEntry\x12(\n\x05lease\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x07\x65xpires\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08snapshot\x18\x08 \x01(\x0b\x32\x1a.tidegate.push.v1.Snapshot\x12+\n\x08problems\x18\t \x03(\x0b\x32\x19.tidegate.push.v1.Problem\x1a-\n\x0b\x43ountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\x42\n\n\x08_version\"(\n\x08Snapshot\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\x04\"*\n\x07Problem\x12\x0e\n\x06reason\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\":\n\tConflicts\x12-\n\tconflicts\x18\x01 \x03(\x0b\x32\x1a.tidegate.push.v1.Conflict\"6\n\x08\x43onflict\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0e\n\x06holder\x18\x03 \x01(\t\"+\n\x07\x43urrent\x12\x14\n\x07version\x18\x01 \x01(\tH\x00\x88\x01\x01\x42\n\n\x08_version2\x9f\x02\n\x0bPushService\x12@\n\x03Put\x12\x1c.tidegate.push.v1.PutRequest\x1a\x1b.tidegate.push.v1.PushedSet\x12\x44\n\x05Patch\x12\x1e.tidegate.push.v1.PatchRequest\x1a\x1b.tidegate.push.v1.PushedSet\x12\x46\n\x06\x44\x65lete\x12\x1f.tidegate.push.v1.DeleteRequest\x1a\x1b.tidegate.push.v1.PushedSet\x12@\n\x03Get\x12\x1c.tidegate.push.v1.GetRequest\x1a\x1b.tidegate.push.v1.PushedSetb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btidegate/push/v1/push.proto\x12\x10tidegate.push.v1\x1a\x19google/protobuf/any.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8e\x01\n\nPutRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\'\n\tresources\x18\x04 \x03(\x0b\x32\x14.google.protobuf.Any\x12(\n\x05lease\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xdc\x01\n\x0cPatchRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\'\n\tresources\x18\x04 \x03(\x0b\x32\x14.google.protobuf.Any\x12.\n\x06remove\x18\x05 \x03(\x0b\x32\x1e.tidegate.push.v1.ResourceName\x12(\n\x05lease\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\x04\x62\x61se\x18\x07 \x01(\tH\x00\x88\x01\x01\x42\x07\n\x05_base\"-\n\rDeleteRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\"*\n\nGetRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\"*\n\x0cResourceName\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\"\x96\x03\n\tPushedSet\x12\r\n\x05owner\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x14\n\x07version\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07\x63hanged\x18\x04 \x01(\x08\x12\x37\n\x06\x63ounts\x18\x05 \x03(\x0b\x32\'.tidegate.push.v1.PushedSet.CountsEntry\x12(\n\x05lease\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x07\x65xpires\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08snapshot\x18\x08 \x01(\x0b\x32\x1a.tidegate.push.v1.Snapshot\x12+\n\x08problems\x18\t \x03(\x0b\x32\x19.tidegate.push.v1.Problem\x12\x13\n\x06stored\x18\n \x01(\x08H\x01\x88\x01\x01\x1a-\n\x0b\x43ountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\x42\n\n\x08_versionB\t\n\x07_stored\"(\n\x08Snapshot\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\x04\"*\n\x07Problem\x12\x0e\n\x06reason\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\":\n\tConflicts\x12-\n\tconflicts\x18\x01 \x03(\x0b\x32\x1a.tidegate.push.v1.Conflict\"6\n\x08\x43onflict\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0e\n\x06holder\x18\x03 \x01(\t\"+\n\x07\x43urrent\x12\x14\n\x07version\x18\x01 \x01(\tH\x00\x88\x01\x01\x42\n\n\x08_version2\x9f\x02\n\x0bPushService\x12@\n\x03Put\x12\x1c.tidegate.push.v1.PutRequest\x1a\x1b.tidegate.push.v1.PushedSet\x12\x44\n\x05Patch\x12\x1e.tidegate.push.v1.PatchRequest\x1a\x1b.tidegate.push.v1.PushedSet\x12\x46\n\x06\x44\x65lete\x12\x1f.tidegate.push.v1.DeleteRequest\x1a\x1b.tidegate.push.v1.PushedSet\x12@\n\x03Get\x12\x1c.tidegate.push.v1.GetRequest\x1a\x1b.tidegate.push.v1.PushedSetb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,19 +47,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RESOURCENAME']._serialized_start=600
   _globals['_RESOURCENAME']._serialized_end=642
   _globals['_PUSHEDSET']._serialized_start=645
-  _globals['_PUSHEDSET']._serialized_end=1019
-  _globals['_PUSHEDSET_COUNTSENTRY']._serialized_start=962
-  _globals['_PUSHEDSET_COUNTSENTRY']._serialized_end=1007
-  _globals['_SNAPSHOT']._serialized_start=1021
-  _globals['_SNAPSHOT']._serialized_end=1061
-  _globals['_PROBLEM']._serialized_start=1063
-  _globals['_PROBLEM']._serialized_end=1105
-  _globals['_CONFLICTS']._serialized_start=1107
-  _globals['_CONFLICTS']._serialized_end=1165
-  _globals['_CONFLICT']._serialized_start=1167
-  _globals['_CONFLICT']._serialized_end=1221
-  _globals['_CURRENT']._serialized_start=1223
-  _globals['_CURRENT']._serialized_end=1266
-  _globals['_PUSHSERVICE']._serialized_start=1269
-  _globals['_PUSHSERVICE']._serialized_end=1556
+  _globals['_PUSHEDSET']._serialized_end=1051
+  _globals['_PUSHEDSET_COUNTSENTRY']._serialized_start=983
+  _globals['_PUSHEDSET_COUNTSENTRY']._serialized_end=1028
+  _globals['_SNAPSHOT']._serialized_start=1053
+  _globals['_SNAPSHOT']._serialized_end=1093
+  _globals['_PROBLEM']._serialized_start=1095
+  _globals['_PROBLEM']._serialized_end=1137
+  _globals['_CONFLICTS']._serialized_start=1139
+  _globals['_CONFLICTS']._serialized_end=1197
+  _globals['_CONFLICT']._serialized_start=1199
+  _globals['_CONFLICT']._serialized_end=1253
+  _globals['_CURRENT']._serialized_start=1255
+  _globals['_CURRENT']._serialized_end=1298
+  _globals['_PUSHSERVICE']._serialized_start=1301
+  _globals['_PUSHSERVICE']._serialized_end=1588
 # @@protoc_insertion_point(module_scope)

@@ -68,7 +68,7 @@ class ResourceName(_message.Message):
     def __init__(self, type: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
 
 class PushedSet(_message.Message):
-    __slots__ = ("owner", "group", "version", "changed", "counts", "lease", "expires", "snapshot", "problems")
+    __slots__ = ("owner", "group", "version", "changed", "counts", "lease", "expires", "snapshot", "problems", "stored")
     class CountsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -85,6 +85,7 @@ class PushedSet(_message.Message):
     EXPIRES_FIELD_NUMBER: _ClassVar[int]
     SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
     PROBLEMS_FIELD_NUMBER: _ClassVar[int]
+    STORED_FIELD_NUMBER: _ClassVar[int]
     owner: str
     group: str
     version: str
@@ -94,7 +95,8 @@ class PushedSet(_message.Message):
     expires: _timestamp_pb2.Timestamp
     snapshot: Snapshot
     problems: _containers.RepeatedCompositeFieldContainer[Problem]
-    def __init__(self, owner: _Optional[str] = ..., group: _Optional[str] = ..., version: _Optional[str] = ..., changed: _Optional[bool] = ..., counts: _Optional[_Mapping[str, int]] = ..., lease: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., expires: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., problems: _Optional[_Iterable[_Union[Problem, _Mapping]]] = ...) -> None: ...
+    stored: bool
+    def __init__(self, owner: _Optional[str] = ..., group: _Optional[str] = ..., version: _Optional[str] = ..., changed: _Optional[bool] = ..., counts: _Optional[_Mapping[str, int]] = ..., lease: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., expires: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., problems: _Optional[_Iterable[_Union[Problem, _Mapping]]] = ..., stored: _Optional[bool] = ...) -> None: ...
 
 class Snapshot(_message.Message):
     __slots__ = ("version", "seq")
