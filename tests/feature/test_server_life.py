@@ -22,12 +22,16 @@ GRACE = 10.0
 
 
 @pytest.mark.timeout(120)
-async def test_an_idle_server_ends_at_once_on_sigint(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_an_idle_server_ends_at_once_on_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     async with restartable(tmp_path) as server:
         started = time.monotonic()
-        server.plane.child.signal(signal.SIGINT)
+        assert (tmp_path / "addresses.json").exists()
+        server.plane.child.signal(number)
         assert await server.plane.child.wait(GRACE * SLACK) == 0
         assert time.monotonic() - started < 3 * SLACK
+        assert "stopped" in (tmp_path / "tidegate.log").read_text()
+        assert not (tmp_path / "addresses.json").exists()
 
 
 @pytest.mark.parametrize("variant", BOTH)

@@ -11,7 +11,7 @@ import uvloop
 
 from xds_server import process
 from xds_server.app.build import App, build
-from xds_server.app.tell import announce, log_events, warn
+from xds_server.app.tell import announce, log_events, retract, warn
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.settings.root import Settings
@@ -26,7 +26,7 @@ _log = structlog.get_logger()
 
 
 def run(settings: Settings, address_file: Path | None = None) -> None:
-    """Serve until SIGTERM or SIGINT.
+    """Serve until SIGTERM, SIGINT or SIGHUP; the last is ignored where whoever started the process had it ignored.
 
     Raises:
         OSError: an address can't be listened on, the address file not be written, a credential not be used, or the
@@ -40,11 +40,12 @@ def run(settings: Settings, address_file: Path | None = None) -> None:
 async def _serve(settings: Settings, address_file: Path | None) -> None:
     app = build(settings)
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, app.stopping.set)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` does
+            loop.add_signal_handler(number, app.stopping.set)
     warn(settings)
     # Before the task group, which would wrap what goes wrong in a group of errors.
-    await _open(app, settings, address_file)
+    addresses = await _open(app, settings, address_file)
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(log_events(app)), tasks.create_task(app.flow.pipeline.run())]
         running += [tasks.create_task(_run_source(source, feed)) for source, feed in app.flow.sources]
@@ -52,6 +53,7 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
         tasks.create_task(app.flow.state.run())
         await app.stopping.wait()
         _log.info("stopping")
+        retract(addresses, address_file)
         await _close(app)
         for task in running:
             task.cancel()
@@ -61,8 +63,8 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
     _log.info("stopped")
 
 
-async def _open(app: App, settings: Settings, address_file: Path | None) -> None:
-    """Listen, and tell where; when that can't be, nothing is left open.
+async def _open(app: App, settings: Settings, address_file: Path | None) -> dict[str, str]:
+    """Listen, and tell where, which is given back; when that can't be, nothing is left open.
 
     Raises:
         OSError: an address can't be listened on, or the address file not be written.
@@ -74,6 +76,7 @@ async def _open(app: App, settings: Settings, address_file: Path | None) -> None
     except OSError:
         await _close(app)
         raise
+    return addresses
 
 
 async def _close(app: App) -> None:

@@ -49,6 +49,17 @@ def announce(addresses: dict[str, str], address_file: Path | None) -> None:
         raise OSError(f"--address-file: can't write {address_file}: {error.strerror}") from error
 
 
+def retract(addresses: dict[str, str], address_file: Path | None) -> None:
+    """Remove the file that told the addresses, unless it tells those of another process by now."""
+    if address_file is None:
+        return
+    try:
+        if address_file.read_text() == json.dumps(addresses):
+            address_file.unlink()
+    except (OSError, UnicodeDecodeError) as error:
+        _log.warning("address_file_not_removed", path=str(address_file), error=str(error))
+
+
 async def log_events(app: App) -> None:
     """Log what happens. When events come faster than they are logged some are lost, and that is logged too."""
 

@@ -56,7 +56,8 @@ def summary(inputs: Inputs) -> str:
     groups = _number(len(inputs.groups), "group")
     errors = _number(len(inputs.problems), "error") if inputs.problems else "no errors"
     resources = _number(_resources(inputs), "resource")
-    return f"{_number(inputs.files, 'file')}, {resources} in {groups}, {errors}"
+    nothing = "" if inputs.groups or inputs.problems else "; nothing is declared there"
+    return f"{_number(inputs.files, 'file')}, {resources} in {groups}, {errors}{nothing}"
 
 
 def _resources(inputs: Inputs) -> int:

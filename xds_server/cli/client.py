@@ -6,7 +6,7 @@ import json
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import BadStatusLine, HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -112,7 +112,14 @@ class Client:
             return AdminError(_told(error))
         cause = error.reason if isinstance(error, URLError) else error
         why = getattr(cause, "strerror", None) or cause or type(error).__name__
-        return AdminError(f"the admin API at {self._url} can't be reached: {why}")
+        return AdminError(f"the admin API at {self._url} can't be reached: {why}{self._hint(cause)}")
+
+    def _hint(self, cause: object) -> str:
+        """That the other scheme was meant, where it looks so."""
+        if isinstance(cause, ConnectionError | BadStatusLine) and not isinstance(cause, ConnectionRefusedError):
+            return " (it may speak TLS: try https://)" if self._url.startswith("http:") else ""
+        is_plain = isinstance(cause, ssl.SSLError) and cause.reason == "WRONG_VERSION_NUMBER"
+        return " (it speaks no TLS: try http://)" if is_plain else ""
 
 
 def _context(ca: Path | None) -> ssl.SSLContext:

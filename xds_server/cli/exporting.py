@@ -17,9 +17,13 @@ def export(admin: Access, group: str, version: str | None, output: Path | None) 
         version = version or str(json.loads(client.get("v1", "groups", group))["seq"])
         body = client.get("v1", "export", query={"group": group, "version": version})
         file = output or Path(f"tidegate-{group.replace('/', '_')}-{version}.tar.gz")
-        file.write_bytes(body)
-    except (AdminError, OSError) as error:
+    except AdminError as error:
         print(clean(f"tidegate: {error}"), file=sys.stderr)
+        return 1
+    try:
+        file.write_bytes(body)
+    except OSError as error:
+        print(clean(f"tidegate: can't write {file}: {error.strerror or error}"), file=sys.stderr)
         return 1
     print(f"{file}: {len(body)} bytes; look into it before you hand it on")
     return 0

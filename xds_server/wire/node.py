@@ -33,7 +33,7 @@ def parse_node(raw: bytes, grouping: Grouping) -> NodeInfo:
     """Read a Node message; `grouping` tells its group.
 
     Raises:
-        RequestError: the bytes are not a Node, or its id is empty, too long, or can't be shown.
+        RequestError: the bytes are not a Node, its id is empty, too long, or can't be shown, or its group can't.
     """
     node = base_pb2.Node()
     try:
@@ -47,8 +47,12 @@ def parse_node(raw: bytes, grouping: Grouping) -> NodeInfo:
     if len(node.id) > _LONGEST_ID or not node.id.isprintable():
         msg = f"node.id must be printable and have at most {_LONGEST_ID} characters"
         raise RequestError(msg)
+    group = grouping.group_of(node)
+    if not group.isprintable():
+        msg = "the node's group must be printable: it is named by its metadata tidegate.dev/group or its cluster"
+        raise RequestError(msg)
     metadata = node.metadata.SerializeToString() if node.metadata.ByteSize() <= _MOST_METADATA else b""
-    return NodeInfo(node.id, node.cluster, grouping.group_of(node), _build_of(node), metadata)
+    return NodeInfo(node.id, node.cluster, group, _build_of(node), metadata)
 
 
 def _build_of(node: base_pb2.Node) -> str:

@@ -68,6 +68,15 @@ def test_an_authority_from_a_file(tidegate: Command, tmp_path: Path, monkeypatch
         assert "default" in tidegate("status", "--admin", url).stdout
 
 
+def test_the_wrong_scheme_is_told(tidegate: Command, tmp_path: Path) -> None:
+    Authority().issue("localhost").write(tmp_path)
+    files = Tls(cert=tmp_path / "tls.crt", key=tmp_path / "tls.key")
+    with _running(AdminServer(World().deps(), tls=watch_tls(Credentials(), "admin.tls", files))) as address:
+        assert "it may speak TLS: try https://" in tidegate("status", "--admin", address, code=1).stderr
+    with _running(AdminServer(World().deps())) as address:
+        assert "try http://" in tidegate("status", "--admin", f"https://{address}", code=1).stderr
+
+
 @pytest.mark.parametrize(
     ("flag", "content", "wanted"),
     [

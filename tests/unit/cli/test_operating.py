@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
@@ -114,6 +115,14 @@ def test_explain_names_the_lines(served: Command) -> None:
     assert output.splitlines()[0].startswith("cds one of group default, version ")
     assert "declared in world.yaml:3 (Cluster/one)" in output
     assert "there is no resource" in served("explain", "cds", "nothing", code=1).stderr
+    told = served("explain", "foo", "bar", code=1).stderr
+    assert told == "tidegate: there is no type 'foo', expected one of cds, eds, lds, rds, sds or a type URL\n"
+
+
+def test_an_archive_that_can_not_be_written_is_named(served: Command, tmp_path: Path) -> None:
+    file = tmp_path / "nowhere" / "a.tar.gz"
+    told = served("export", "--output", str(file), code=1).stderr
+    assert told == f"tidegate: can't write {file}: No such file or directory\n"
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1", "http://", "file:///etc/passwd"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -110,6 +111,22 @@ def test_what_can_not_be_opened_is_one_line(taken: str, tmp_path: Path, flags: t
     assert "Traceback" not in done.stderr
     (line,) = [line for line in told if line.startswith("tidegate: ")]
     assert re.match(f"tidegate: {words.replace('TAKEN', taken)}", line)
+
+
+def test_a_hangup_that_is_ignored_ends_nothing(tmp_path: Path) -> None:
+    """`nohup` has it ignored."""
+    serve = [sys.executable, "-m", "xds_server", "serve", *FREE, "--log-format", "json"]
+    command = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", *serve, "--files", str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if '"ready"' in line:
+                break
+        process.send_signal(signal.SIGHUP)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2)
+        process.terminate()
+        assert process.wait(30) == 0
 
 
 def test_the_log_names_every_problem_and_what_is_left_out(tmp_path: Path) -> None:

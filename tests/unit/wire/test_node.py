@@ -38,6 +38,19 @@ def test_ids_that_nobody_could_read(name: str) -> None:
         parse_node(node(id=name).SerializeToString(), Grouping())
 
 
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[31m", "\u2028"])
+def test_groups_that_nobody_could_read(name: str) -> None:
+    by_metadata = node(id="n", cluster="fine")
+    by_metadata.metadata["tidegate.dev/group"] = name
+    for each in (by_metadata, node(id="n", cluster=name)):
+        with pytest.raises(RequestError, match="group must be printable"):
+            parse_node(each.SerializeToString(), Grouping())
+
+
+def test_a_long_cluster_is_a_group() -> None:
+    assert parse_node(node(id="n", cluster="x" * 5000).SerializeToString(), Grouping()).group == "x" * 5000
+
+
 def test_bytes_that_are_no_node() -> None:
     with pytest.raises(RequestError, match="not a Node"):
         parse_node(b"\xff\xff", Grouping())

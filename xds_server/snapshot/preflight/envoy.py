@@ -17,6 +17,9 @@ _REFUSED = re.compile(r"error initializing configuration '[^']*': (.*)", re.DOTA
 _CRASHES = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
 """Signals by which Envoy ends of its own; others come from outside."""
 
+_WORDS = 300
+"""Letters that are repeated of what an Envoy says that can't be used."""
+
 
 class UnavailableError(Exception):
     """No verdict: there is no Envoy, it took too long, or it ended otherwise than with one. `outcome` is a word."""
@@ -61,9 +64,10 @@ class EnvoyChecker:
             UnavailableError: It says nothing.
         """
         try:
-            done = subprocess.run([self._path(), "--version"], capture_output=True, text=True, timeout=10, check=True)  # noqa: S603 - the configured command
+            command = [self._path(), "--version"]
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=10, check=True)  # noqa: S603 - the configured command
         except (OSError, subprocess.SubprocessError) as error:
-            raise UnavailableError("unavailable", f"Envoy can't be run: {type(error).__name__}") from None
+            raise UnavailableError("unavailable", f"Envoy can't be run: {_why(error)}") from None
         found = re.search(r"/(\d+\.\d+\.\d+)/", done.stdout)
         return found[1] if found else done.stdout.strip()
 
@@ -105,6 +109,16 @@ class EnvoyChecker:
 
 
 _OPTIONS = ("--mode", "validate", "-l", "critical", "--log-format", "%v", "--disable-hot-restart", "--concurrency", "1")
+
+
+def _why(error: OSError | subprocess.SubprocessError) -> str:
+    """What came of `--version`, in a line."""
+    if isinstance(error, subprocess.CalledProcessError):
+        words = " ".join(str(error.stderr).split())[:_WORDS]
+        return f"its --version ended with exit code {error.returncode}, and said {words or 'nothing'}"
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"its --version took more than {error.timeout:.0f} s"
+    return str(getattr(error, "strerror", None) or error)
 
 
 def _verdict(code: int, words: str) -> str | None:

@@ -48,6 +48,19 @@ def test_without_a_verdict(tmp_path: Path, script: str, outcome: str) -> None:
     assert caught.value.outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("echo no such; echo flag >&2; exit 3", "its --version ended with exit code 3, and said flag$"),
+        ("exit 1", "its --version ended with exit code 1, and said nothing$"),
+        ("kill -KILL $$", "its --version ended with exit code -9, and said nothing$"),
+    ],
+)
+def test_without_a_version(tmp_path: Path, script: str, words: str) -> None:
+    with pytest.raises(UnavailableError, match=words):
+        checker(tmp_path, script).version()
+
+
 def test_no_such_command() -> None:
     with pytest.raises(UnavailableError, match="there is no command '/nowhere/envoy'"):
         EnvoyChecker("/nowhere/envoy").ask(b"", 1)
