@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-    ExportTraceServiceRequest,
-    ExportTraceServiceResponse,
-)
-from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.conformance.client import SLACK, refuse
 from tests.conformance.documents import World, marked
@@ -21,9 +18,12 @@ from tests.conformance.wire import BOTH, Variant
 from xds_server.demo.polling import until
 from xds_server.wire.types import url_of
 
+Span = dict[str, Any]
+"""A span as OTLP has it in JSON: `traceId`, `spanId`, `parentSpanId`, `name`, times in nanoseconds, `attributes`, `status`."""
+
 
 class Collector:
-    """What a collector of traces has received over OTLP/HTTP."""
+    """What a collector of traces has received over OTLP/HTTP in JSON."""
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
@@ -33,15 +33,13 @@ class Collector:
     async def take(self, request: web.Request) -> web.Response:
         body = await request.read()
         self.raw += body
-        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
-            self.services |= {a.value.string_value for a in resource.resource.attributes if a.key == "service.name"}
-            self.spans += [span for scope in resource.scope_spans for span in scope.spans]
-        return web.Response(
-            body=ExportTraceServiceResponse().SerializeToString(), content_type="application/x-protobuf"
-        )
+        for resource in json.loads(body)["resourceSpans"]:
+            self.services.add(str(_values(resource["resource"])["service.name"]))
+            self.spans += [span for scope in resource["scopeSpans"] for span in scope["spans"]]
+        return web.json_response({})
 
     def named(self, name: str, trace: str) -> list[Span]:
-        return [span for span in self.spans if span.name == name and span.trace_id.hex() == trace]
+        return [span for span in self.spans if span["name"] == name and span["traceId"].lower() == trace]
 
 
 @asynccontextmanager
@@ -68,8 +66,12 @@ async def traced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
             yield server, collector
 
 
-def _values(span: Span) -> dict[str, str | int]:
-    return {a.key: a.value.string_value or a.value.int_value for a in span.attributes}
+def _values(span: Span) -> dict[str, str]:
+    return {each["key"]: str(next(iter(each["value"].values()))) for each in span["attributes"]}
+
+
+def _times(span: Span) -> tuple[int, int]:
+    return int(span["startTimeUnixNano"]), int(span["endTimeUnixNano"])
 
 
 async def _newest_trace(server: Restartable) -> str:
@@ -103,13 +105,14 @@ async def test_a_change_is_followed_from_the_file_to_the_answer_of_each_node(
         (change,) = collector.named("change", trace)
         (assemble,) = collector.named("assemble", trace)
         (publish,) = collector.named("publish", trace)
-        assert {each.parent_span_id for each in (assemble, publish, *pushes)} == {change.span_id}
+        assert {each["parentSpanId"] for each in (assemble, publish, *pushes)} == {change["spanId"]}
         assert _values(publish)["tidegate.version"] == version["version"]
         assert _values(publish)["tidegate.change"] == "group=default/a.yaml"
-        assert change.start_time_unix_nano <= assemble.start_time_unix_nano <= assemble.end_time_unix_nano
-        assert assemble.end_time_unix_nano <= publish.start_time_unix_nano <= publish.end_time_unix_nano
-        answers = {_values(each)["tidegate.node"]: (each.status.code, each.status.message) for each in pushes}
-        assert answers == {"willing": (0, ""), "unwilling": (2, "refused by the test")}
+        began, (made, ended), (handed, served) = _times(change)[0], _times(assemble), _times(publish)
+        assert began <= made <= ended <= handed <= served
+        answers = {_values(each)["tidegate.node"]: each.get("status", {}) for each in pushes}
+        assert answers["willing"].get("code", 0) == 0
+        assert (answers["unwilling"]["code"], answers["unwilling"]["message"]) == (2, "refused by the test")
         assert {_values(each)["tidegate.type"] for each in pushes} == {url_of("cds")}
         assert collector.services == {"tidegate"}
 
@@ -129,7 +132,7 @@ async def test_no_content_and_no_secret_is_in_a_trace_not_even_when_a_refusal_re
         stream.ask("sds", "cert")
 
         async def traced_both() -> bool:
-            return len([span for span in collector.spans if span.name == "push" and span.status.code]) == 2
+            return len([span for span in collector.spans if span["name"] == "push" and span["status"].get("code")]) == 2
 
         await until(traced_both, within=5 * SLACK, what="both refusals are traced")
         assert b"refused" in collector.raw
