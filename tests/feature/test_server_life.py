@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,16 @@ GRACE = 10.0
 """Seconds within which the server must have ended."""
 
 
+@pytest.fixture
+def hangups_are_heard() -> Iterator[None]:
+    """Whoever runs the tests may have them ignored, as `nohup` does, and then the server's process has, too."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.timeout(120)
+@pytest.mark.usefixtures("hangups_are_heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_an_idle_server_ends_at_once_on_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     async with restartable(tmp_path) as server:
