@@ -20,7 +20,7 @@ from opentelemetry.exporter.otlp.json.http.trace_exporter import OTLPSpanExporte
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.trace import Span, Status, StatusCode, format_trace_id, set_span_in_context
+from opentelemetry.trace import Span, Status, StatusCode, Tracer, format_trace_id, set_span_in_context
 from opentelemetry.util.types import AttributeValue
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -53,7 +53,7 @@ class Traces:
             return
         span = self._tracer.start_span("change", start_time=self._at(began))
         try:
-            yield ChangeTrace(self, span)
+            yield ChangeTrace(self, self._tracer, span)
         finally:
             span.end()
 
@@ -62,34 +62,32 @@ class Traces:
     ) -> None:
         """A node has just answered a response of that version, `took` seconds after it was sent."""
         change = self._changes.get((group, type_url, version))
-        if change is None:
+        if change is None or self._tracer is None:
             return
         now = time.monotonic()
         attributes = {"node": node, "group": group, "type": type_url, "version": version}
-        span = self._begin("push", change, now - took, attributes)
-        if span is not None:
-            if refusal is not None:
-                span.set_status(Status(StatusCode.ERROR, refusal))
-            span.end(self._at(now))
+        span = self._begin(self._tracer, "push", change, now - took, attributes)
+        if refusal is not None:
+            span.set_status(Status(StatusCode.ERROR, refusal))
+        span.end(self._at(now))
 
     def close(self) -> None:
         """Send what has not been sent."""
         if self._provider is not None:
             self._provider.shutdown()
 
-    def _begin(self, name: str, parent: Span, began: float, attributes: Mapping[str, AttributeValue]) -> Span | None:
-        if self._tracer is None:
-            return None
+    def _begin(
+        self, tracer: Tracer, name: str, parent: Span, began: float, attributes: Mapping[str, AttributeValue]
+    ) -> Span:
         names = {f"tidegate.{key}": value for key, value in attributes.items()}
-        return self._tracer.start_span(
+        return tracer.start_span(
             name, context=set_span_in_context(parent), start_time=self._at(began), attributes=names
         )
 
     def _remember(self, key: Key, change: Span) -> None:
-        if change.is_recording():
-            self._changes[key] = change
-            if len(self._changes) > _KEPT:
-                self._changes.popitem(last=False)
+        self._changes[key] = change
+        if len(self._changes) > _KEPT:
+            self._changes.popitem(last=False)
 
     def _at(self, monotonic: float) -> int:
         """Nanoseconds since 1970."""
@@ -99,8 +97,9 @@ class Traces:
 class ChangeTrace:
     """The trace of one round of changes, as it goes on."""
 
-    def __init__(self, traces: Traces, span: Span) -> None:
+    def __init__(self, traces: Traces, tracer: Tracer, span: Span) -> None:
         self._traces = traces
+        self._tracer = tracer
         self._span = span
 
     @property
@@ -124,9 +123,8 @@ class ChangeTrace:
         self._note("publish", began, time.monotonic(), attributes)
 
     def _note(self, name: str, began: float, ended: float, attributes: Mapping[str, AttributeValue]) -> None:
-        span = self._traces._begin(name, self._span, began, attributes)
-        if span is not None:
-            span.end(self._traces._at(ended))
+        span = self._traces._begin(self._tracer, name, self._span, began, attributes)
+        span.end(self._traces._at(ended))
 
 
 def from_environment(version: str, environment: Mapping[str, str]) -> Traces:
