@@ -10,9 +10,8 @@ from envoy.admin.v3 import config_dump_shared_pb2
 from envoy.service.status.v3 import csds_pb2
 from envoy.type.matcher.v3 import node_pb2, string_pb2, value_pb2
 from google.protobuf import json_format, struct_pb2
-from google.protobuf.message import DecodeError
 
-from xds_server.wire.request import RequestError
+from xds_server.wire.request import RequestError, decode
 
 CSDS = "envoy.service.status.v3.ClientStatusDiscoveryService"
 STREAM, FETCH = "StreamClientStatus", "FetchClientStatus"
@@ -63,11 +62,7 @@ def query(raw: bytes) -> Query:
         RequestError: it is malformed, or asks for a match that is not supported (regular expressions, own matchers).
     """
     request = csds_pb2.ClientStatusRequest()
-    try:
-        request.ParseFromString(raw)
-    except DecodeError as error:
-        msg = "the request is not a ClientStatusRequest"
-        raise RequestError(msg) from error
+    decode(request, raw, "the request is not a ClientStatusRequest")
     matchers = list(request.node_matchers)
     for matcher in matchers:
         _check(matcher)

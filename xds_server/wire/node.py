@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from envoy.config.core.v3 import base_pb2
-from google.protobuf.message import DecodeError
 
 from xds_server.wire.decode import cut_field
 from xds_server.wire.grouping import Grouping
-from xds_server.wire.request import RequestError
+from xds_server.wire.request import RequestError, decode
 
 _LONGEST_ID = 1024
 _MOST_METADATA = 4096
@@ -36,11 +35,7 @@ def parse_node(raw: bytes, grouping: Grouping) -> NodeInfo:
         RequestError: the bytes are not a Node, its id is empty, too long, or can't be shown, or its group can't.
     """
     node = base_pb2.Node()
-    try:
-        node.ParseFromString(raw)
-    except DecodeError as error:
-        msg = "the request's node is not a Node message"
-        raise RequestError(msg) from error
+    decode(node, raw, "the request's node is not a Node message")
     if not node.id:
         msg = "node.id is empty: every client needs an id of its own"
         raise RequestError(msg)

@@ -165,12 +165,20 @@ def _parse_delta(rest: bytes) -> DeltaRequest:
     )
 
 
-def _decode(message: Message, raw: bytes) -> None:
+def decode(message: Message, raw: bytes, refusal: str) -> None:
+    """Read bytes into a message.
+
+    Raises:
+        RequestError: they are none of its type; `refusal` says it.
+    """
     try:
         message.ParseFromString(raw)
     except DecodeError as error:
-        msg = f"these {len(raw)} bytes are not a {message.DESCRIPTOR.name}"
-        raise RequestError(msg) from error
+        raise RequestError(refusal) from error
+
+
+def _decode(message: Message, raw: bytes) -> None:
+    decode(message, raw, f"these {len(raw)} bytes are not a {message.DESCRIPTOR.name}")
 
 
 def _error_of(status: status_pb2.Status) -> ErrorDetail:
