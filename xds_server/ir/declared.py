@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from xds_server.ir.objects import Object
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 
@@ -51,10 +52,12 @@ class Unit:
     """All that one place (a file, a pushing owner) declares now; it replaces what that place said before.
 
     `key` names the place within its source and orders places: the first by key keeps a name that two claim.
-    `broken` says that the place can't be read as a whole: its last good content stays in force.
+    `broken` says that the place can't be read as a whole: its last good content stays in force. A problem whose origin
+    has a `kind` and a `name` is that of one object, whose last good content stays.
     """
 
     key: str
     documents: tuple[Declared, ...] = ()
+    objects: tuple[Object, ...] = ()
     problems: tuple[Problem, ...] = ()
     broken: bool = False

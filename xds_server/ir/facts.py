@@ -1,0 +1,114 @@
+"""Facts from outside: what is asked of observers, what they answer, and what is concluded from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class RouteKey(NamedTuple):
+    """A route of a DynamicGateway, by name."""
+
+    namespace: str
+    gateway: str
+    route: str
+
+    def __str__(self) -> str:
+        """As the switches of the admin API have it."""
+        return f"{self.namespace}/{self.gateway}/{self.route}"
+
+
+class NoCommit(StrEnum):
+    """How a partition counts for which a group has committed nothing: all that is still stored, or not at all."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+class LagQuery(NamedTuple):
+    """The lag of a consumer group in a Kafka cluster; no `topics` stands for all that the group has commits for."""
+
+    cluster: str
+    group: str
+    topics: tuple[str, ...] = ()
+
+    @property
+    def observer(self) -> str:
+        """The name of the observer that is asked."""
+        return "kafka"
+
+    def __str__(self) -> str:
+        """The observation's key in the admin API."""
+        return f"{self.cluster}/{self.group}" + (f"/{','.join(self.topics)}" if self.topics else "")
+
+
+class ValueQuery(NamedTuple):
+    """The value of a Prometheus query."""
+
+    query: str
+
+    @property
+    def observer(self) -> str:
+        """The name of the observer that is asked."""
+        return "prometheus"
+
+    def __str__(self) -> str:
+        """The observation's key in the admin API."""
+        return self.query
+
+
+Query = LagQuery | ValueQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When a value is too much: over `threshold` for `enter_samples` samples in a row, until it is at most `recover`.
+
+    `min_dwell` is how long (seconds) a verdict stands at least before the next; it never delays the first time.
+    `no_commit` is for Kafka lag only.
+    """
+
+    threshold: float
+    recover: float
+    enter_samples: int = 1
+    min_dwell: float = 30.0
+    no_commit: NoCommit = NoCommit.EARLIEST
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What a route wants to be told: of what, and when it is too much."""
+
+    query: Query
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What an observer knows of one query at one time.
+
+    `value` is the lag or the query's value, None where it is unknown, and then `unknown` says why; for Kafka it counts
+    partitions without a commit from the beginning of what is stored, and `committed` leaves them out. `sampled` is when
+    the value was taken (POSIX seconds; 0.0: never). `state` is a short text for people ("ok", "no offset yet", "no such
+    group", "stalled", …), `breaker` one of closed, open, half_open.
+    """
+
+    query: Query
+    value: float | None
+    committed: float | None = None
+    unknown: str | None = None
+    sampled: float = 0.0
+    state: str = "ok"
+    breaker: str = "closed"
+
+    def counted(self, no_commit: NoCommit) -> float | None:
+        """The value under a policy for partitions without a commit."""
+        return self.committed if no_commit is NoCommit.LATEST and self.committed is not None else self.value
+
+
+class Verdict(StrEnum):
+    """What is concluded of a route's value. A value that is not known changes no verdict."""
+
+    NORMAL = "normal"
+    OVER = "over"
