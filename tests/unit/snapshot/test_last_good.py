@@ -26,7 +26,7 @@ def unit(key: str, documents: Iterable[Document] = (), *, source: str = "files",
     """What a file says, or that it can't be read."""
     origin = Origin(source, f"/config/{key}")
     problems = (Problem(origin, "InvalidYaml", "no YAML"),) if broken else ()
-    return Unit(key, tuple(NativeDocument("g", each, origin) for each in documents), problems, broken)
+    return Unit(key, tuple(NativeDocument("g", each, origin) for each in documents), problems=problems, broken=broken)
 
 
 def batch(*units: Unit, source: str = "files") -> Batch:

@@ -75,7 +75,7 @@ def parse(place: FilePlace, data: bytes) -> Unit:
     except SyntaxFaultError as fault:
         column = f"column {fault.column}: " if fault.column else ""
         return broken(place, "InvalidSyntax", column + fault.message, fault.line, fault.document)
-    return Unit(place.key, tuple(documents), _located(text, problems))
+    return Unit(place.key, tuple(documents), problems=_located(text, problems))
 
 
 def _located(text: str, problems: list[Problem]) -> tuple[Problem, ...]:

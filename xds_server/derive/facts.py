@@ -1,0 +1,37 @@
+"""What derivation is told from outside, as inputs: verdicts, and the memory of what was decided and served before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xds_server.derive.collection import Input
+from xds_server.derive.engine import Engine
+from xds_server.ir.backend import BackendKey, Locality
+from xds_server.ir.decision import Choice
+from xds_server.ir.facts import RouteKey, Verdict
+
+
+class Remembered(NamedTuple):
+    """The last decision of a route that led somewhere healthy: primary or degraded, and to which backend."""
+
+    choice: Choice
+    backend: BackendKey
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The inputs that are no objects.
+
+    `verdicts`: none is as good as normal. `decided` and `endpoints` are the memory, of routes and of backends: they are
+    written after a round and may be read only where nothing is healthy, so what is written changes no decision.
+    """
+
+    verdicts: Input[RouteKey, Verdict]
+    decided: Input[RouteKey, Remembered]
+    endpoints: Input[BackendKey, tuple[Locality, ...]]
+
+
+def facts_of(engine: Engine) -> Facts:
+    """New inputs for facts."""
+    return Facts(engine.input("verdicts"), engine.input("decided"), engine.input("endpoints"))
