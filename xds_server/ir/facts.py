@@ -112,3 +112,35 @@ class Verdict(StrEnum):
 
     NORMAL = "normal"
     OVER = "over"
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """A verdict as it is remembered across restarts.
+
+    `query` is the text of what it was concluded from; `since` is when it last changed (POSIX seconds; 0.0: never),
+    `was_over` tells whether it ever was over.
+    """
+
+    query: str
+    verdict: Verdict
+    since: float
+    was_over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is known of the value that a route watches, as the status tells it.
+
+    `value` counts as the route's rule has it; None where it is unknown, and then `unknown` says why. `last` is the last
+    value that was known (None: none ever was), `sampled` when it was taken (POSIX seconds; 0.0: never). `state` and
+    `breaker` are the observer's.
+    """
+
+    watch: Watch
+    value: float | None
+    unknown: str | None
+    last: float | None
+    sampled: float
+    state: str
+    verdict: Verdict

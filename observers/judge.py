@@ -1,0 +1,210 @@
+"""The judge: keeps a verdict for every route that watches something, and tells who wants to know when one changes.
+
+It knows neither Kafka nor Prometheus: observers are told what is wanted, and what they report is taken in. All calls
+belong on the event loop. Nothing grows with the routes but what is kept of each: equal queries are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from observers.verdict import State, forget_samples, look, observe
+from xds_server.ir.facts import Conclusion, Observation, Query, Reading, RouteKey, Verdict, Watch
+
+NOT_SAMPLED = "not sampled yet"
+"""Why a value is unknown that was never asked for."""
+
+
+class Timer(Protocol):
+    """What ends a call that was put off."""
+
+    def cancel(self) -> None:
+        """Have it never made."""
+
+
+Later = Callable[[float, Callable[[], None]], Timer]
+"""Has a function called after so many seconds (`loop.call_later`)."""
+
+Changed = Callable[[Mapping[RouteKey, Verdict]], None]
+"""Takes the verdicts that changed."""
+
+Want = Callable[[str, Sequence[Query]], None]
+"""Takes all that is wanted of the observer of that name."""
+
+
+@dataclass(slots=True)
+class _Case:
+    """One route: what it watches, its state, and the timer of a dwell."""
+
+    watch: Watch
+    state: State
+    timer: Timer | None = None
+
+
+class Judge:
+    """Follows watches, takes observations, tells verdicts."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        later: Later,
+        changed: Changed,
+        want: Want,
+        restored: Mapping[RouteKey, Conclusion] | None = None,
+    ) -> None:
+        """Take times from `clock` (POSIX seconds); begin with the conclusions of an earlier process."""
+        self._clock = clock
+        self._later = later
+        self._changed = changed
+        self._want = want
+        self._restored = dict(restored or {})
+        self._cases: dict[RouteKey, _Case] = {}
+        self._watchers: dict[Query, dict[RouteKey, None]] = {}
+        self._now: dict[Query, Observation] = {}
+        self._known: dict[Query, Observation] = {}
+
+    def follow(self, changes: Mapping[RouteKey, Watch | None]) -> None:
+        """Take what routes watch from now on; None for a route that is gone or watches nothing any more.
+
+        A watch of the same query with another rule keeps its verdict; with another query it begins at normal.
+        """
+        wanted: set[str] = set()
+        changed: dict[RouteKey, Verdict] = {}
+        for route, watch in changes.items():
+            before = self._verdict(route)
+            wanted |= self._follow(route, watch)
+            after = self._verdict(route)
+            if after is not before:
+                changed[route] = after
+        for observer in sorted(wanted):
+            self._want(observer, self.queries(observer))
+        if changed:
+            self._changed(changed)
+
+    def settled(self) -> None:
+        """Forget the restored verdicts of routes that nobody follows: all sources have said what there is."""
+        self._restored.clear()
+
+    def take(self, observations: Iterable[Observation]) -> None:
+        """Take in what an observer reports; what nobody wants any more is left aside."""
+        changed: dict[RouteKey, Verdict] = {}
+        for observation in observations:
+            query = observation.query
+            if query not in self._watchers:
+                continue
+            self._now[query] = observation
+            if observation.value is not None:
+                self._known[query] = observation
+            for route in self._watchers[query]:
+                self._judge(route, self._cases[route], observation, changed)
+        if changed:
+            self._changed(changed)
+
+    def queries(self, observer: str) -> list[Query]:
+        """What is wanted of an observer, each once."""
+        return [query for query in self._watchers if query.observer == observer]
+
+    def reading(self, route: RouteKey) -> Reading | None:
+        """What is known of the value that a route watches; None when it watches none."""
+        case = self._cases.get(route)
+        if case is None:
+            return None
+        query, rule = case.watch.query, case.watch.rule
+        found, known = self._now[query], self._known.get(query)
+        return Reading(
+            case.watch,
+            found.counted(rule.no_commit),
+            found.unknown or (NOT_SAMPLED if found.value is None else None),
+            known.counted(rule.no_commit) if known is not None else None,
+            known.sampled if known is not None else 0.0,
+            found.state,
+            case.state.verdict,
+        )
+
+    def verdicts(self) -> dict[RouteKey, Verdict]:
+        """Every verdict that is not normal: of the routes that are followed, and the restored ones of those to come."""
+        over = {route: found.verdict for route, found in self._restored.items() if found.verdict is Verdict.OVER}
+        followed = {
+            route: case.state.verdict for route, case in self._cases.items() if case.state.verdict is Verdict.OVER
+        }
+        return over | followed
+
+    def conclusion(self, route: RouteKey) -> Conclusion | None:
+        """What is to be remembered of a route."""
+        case = self._cases.get(route)
+        if case is None:
+            return self._restored.get(route)
+        state = case.state
+        return Conclusion(_text(case.watch.query), state.verdict, state.since, state.was_over)
+
+    def _verdict(self, route: RouteKey) -> Verdict:
+        found = self.conclusion(route)
+        return found.verdict if found is not None else Verdict.NORMAL
+
+    def _follow(self, route: RouteKey, watch: Watch | None) -> set[str]:
+        """Take what one route watches; the observers of whom something else is wanted now."""
+        case = self._cases.get(route)
+        if case is not None and watch is not None and case.watch.query == watch.query:
+            if case.watch != watch:
+                self._cancel(case)
+                case.watch, case.state = watch, forget_samples(case.state)
+            return set()
+        wanted = self._drop(route, case) if case is not None else set()
+        found = self._restored.pop(route, None)
+        return wanted | self._add(route, watch, found) if watch is not None else wanted
+
+    def _add(self, route: RouteKey, watch: Watch, found: Conclusion | None) -> set[str]:
+        query, state = watch.query, State()
+        if found is not None and found.query == _text(query):
+            state = State(found.verdict, found.since, found.was_over)
+        case = self._cases[route] = _Case(watch, state)
+        watchers = self._watchers.setdefault(query, {})
+        watchers[route] = None
+        if len(watchers) > 1:
+            self._judge(route, case, self._now[query], {})
+            return set()
+        self._now[query] = Observation(query, None, unknown=NOT_SAMPLED)
+        return {query.observer}
+
+    def _drop(self, route: RouteKey, case: _Case) -> set[str]:
+        """Follow no longer; the observer that is to be told, if nobody else wants the query."""
+        self._cancel(case)
+        del self._cases[route]
+        query = case.watch.query
+        watchers = self._watchers[query]
+        del watchers[route]
+        if watchers:
+            return set()
+        del self._watchers[query], self._now[query]
+        self._known.pop(query, None)
+        return {query.observer}
+
+    def _judge(
+        self, route: RouteKey, case: _Case, observation: Observation | None, changed: dict[RouteKey, Verdict]
+    ) -> None:
+        """Take a sample of one route in, or (None) look whether a dwell is over."""
+        self._cancel(case)
+        before, now, rule = case.state.verdict, self._clock(), case.watch.rule
+        step = observe(case.state, rule, observation, now) if observation is not None else look(case.state, rule, now)
+        case.state = step.state
+        if step.state.verdict is not before:
+            changed[route] = step.state.verdict
+        if step.again is not None:
+            case.timer = self._later(max(step.again - now, 0.0), lambda: self._look(route))
+
+    def _look(self, route: RouteKey) -> None:
+        changed: dict[RouteKey, Verdict] = {}
+        self._judge(route, self._cases[route], None, changed)
+        if changed:
+            self._changed(changed)
+
+    def _cancel(self, case: _Case) -> None:
+        if case.timer is not None:
+            case.timer.cancel()
+            case.timer = None
+
+
+def _text(query: Query) -> str:
+    return f"{query.observer}:{query}"

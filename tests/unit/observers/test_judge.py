@@ -1,0 +1,226 @@
+"""The judge: what it wants of observers, and which verdicts it tells, whoever watches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from observers.judge import NOT_SAMPLED, Judge
+from xds_server.ir.facts import (
+    Conclusion,
+    LagQuery,
+    NoCommit,
+    Observation,
+    Query,
+    RouteKey,
+    Rule,
+    ValueQuery,
+    Verdict,
+    Watch,
+)
+
+START = 1_000_000.0
+ORDERS = LagQuery("default", "orders")
+OTHERS = LagQuery("default", "others")
+RULE = Rule(100, 80, min_dwell=30)
+
+
+class Clockwork:
+    """A clock that moves by hand, with the calls that were put off."""
+
+    def __init__(self) -> None:
+        self.now = START
+        self.calls: dict[object, tuple[float, Callable[[], None]]] = {}
+
+    def later(self, seconds: float, call: Callable[[], None]) -> Put:
+        put = Put(self)
+        self.calls[put] = (self.now + seconds, call)
+        return put
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+        for put, (at, call) in list(self.calls.items()):
+            if at <= self.now and put in self.calls:
+                del self.calls[put]
+                call()
+
+
+class Put:
+    def __init__(self, clockwork: Clockwork) -> None:
+        self.clockwork = clockwork
+
+    def cancel(self) -> None:
+        self.clockwork.calls.pop(self, None)
+
+
+class World:
+    """A judge with all that it tells."""
+
+    def __init__(self, restored: Mapping[RouteKey, Conclusion] | None = None) -> None:
+        self.time = Clockwork()
+        self.told: list[dict[RouteKey, Verdict]] = []
+        self.wanted: list[tuple[str, list[Query]]] = []
+        self.judge = Judge(
+            lambda: self.time.now, self.time.later, lambda told: self.told.append(dict(told)), self.want, restored
+        )
+
+    def want(self, observer: str, queries: Sequence[Query]) -> None:
+        self.wanted.append((observer, list(queries)))
+
+    def sample(self, value: float | None, query: Query = ORDERS, **more: object) -> None:
+        known = self.time.now if value is not None else 0.0
+        unknown = None if value is not None else "no broker answers"
+        self.judge.take([Observation(query, value, sampled=known, unknown=unknown, **more)])  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def route(name: str) -> RouteKey:
+    return RouteKey("shop", "edge", name)
+
+
+def test_equal_queries_are_wanted_once(world: World) -> None:
+    world.judge.follow({route(str(number)): Watch(ORDERS, RULE) for number in range(5000)})
+    assert world.wanted == [("kafka", [ORDERS])]
+    world.judge.follow({route("more"): Watch(ORDERS, RULE)})
+    assert len(world.wanted) == 1, "nothing new is wanted"
+    world.judge.follow({route(str(number)): None for number in range(5000)})
+    assert len(world.wanted) == 1, "one route still watches it"
+    world.judge.follow({route("more"): None})
+    assert world.wanted[1:] == [("kafka", [])]
+
+
+def test_each_observer_is_told_its_own(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE), route("b"): Watch(ValueQuery("up"), RULE)})
+    assert world.wanted == [("kafka", [ORDERS]), ("prometheus", [ValueQuery("up")])]
+
+
+def test_tells_changes_only(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE), route("b"): Watch(ORDERS, Rule(1000, 800))})
+    world.sample(50)
+    assert world.told == []
+    world.time.advance(5)
+    world.sample(150)
+    world.time.advance(5)
+    world.sample(160)
+    assert world.told == [{route("a"): Verdict.OVER}]
+    assert world.judge.verdicts() == {route("a"): Verdict.OVER}
+
+
+def test_unknown_changes_nothing(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.sample(150)
+    for _ in range(100):
+        world.time.advance(60)
+        world.sample(None)
+    assert world.told == [{route("a"): Verdict.OVER}]
+    reading = world.judge.reading(route("a"))
+    assert reading is not None
+    assert (reading.value, reading.unknown, reading.last) == (None, "no broker answers", 150)
+    assert (reading.sampled, reading.verdict) == (START, Verdict.OVER)
+
+
+def test_dwell_ends_without_a_sample(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.sample(150)
+    world.time.advance(5)
+    world.sample(0)
+    world.time.advance(24.9)
+    assert len(world.told) == 1
+    world.time.advance(0.1)
+    assert world.told[1:] == [{route("a"): Verdict.NORMAL}]
+
+
+def test_dwell_of_a_route_that_is_gone_ends_nowhere(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.sample(150)
+    world.time.advance(5)
+    world.sample(0)
+    world.judge.follow({route("a"): None})
+    assert world.time.calls == {}
+    assert world.told[1:] == [{route("a"): Verdict.NORMAL}]
+    assert world.judge.reading(route("a")) is None
+
+
+def test_another_rule_keeps_the_verdict(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.sample(150)
+    world.judge.follow({route("a"): Watch(ORDERS, Rule(1000, 800, min_dwell=0))})
+    assert len(world.told) == 1
+    world.time.advance(5)
+    world.sample(150)
+    assert world.told[1:] == [{route("a"): Verdict.NORMAL}]
+
+
+def test_another_query_begins_at_normal(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.sample(150)
+    world.judge.follow({route("a"): Watch(OTHERS, RULE)})
+    assert world.told[1:] == [{route("a"): Verdict.NORMAL}]
+    assert world.wanted[-1] == ("kafka", [OTHERS])
+    world.sample(150, OTHERS)
+    assert world.told[2:] == [{route("a"): Verdict.OVER}], "its first degradation waits for nothing"
+
+
+def test_verdict_outlives_a_restart(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.sample(150)
+    conclusion = world.judge.conclusion(route("a"))
+    assert conclusion == Conclusion("kafka:default/orders", Verdict.OVER, START, was_over=True)
+    after = World({route("a"): conclusion})
+    assert after.judge.verdicts() == {route("a"): Verdict.OVER}, "derivation begins with it"
+    after.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    assert after.told == []
+    after.time.advance(10)
+    after.sample(0)
+    assert after.told == [], "the dwell goes on"
+    after.time.advance(20)
+    assert after.told == [{route("a"): Verdict.NORMAL}]
+
+
+def test_restored_verdict_of_another_query_is_taken_back() -> None:
+    world = World({route("a"): Conclusion("kafka:default/orders", Verdict.OVER, START, was_over=True)})
+    world.judge.follow({route("a"): Watch(OTHERS, RULE)})
+    assert world.told == [{route("a"): Verdict.NORMAL}]
+
+
+def test_restored_verdicts_wait_until_all_is_settled() -> None:
+    found = Conclusion("kafka:default/orders", Verdict.OVER, START, was_over=True)
+    world = World({route("a"): found, route("gone"): found})
+    assert world.judge.conclusion(route("gone")) == found
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.judge.settled()
+    assert world.judge.conclusion(route("gone")) is None
+    assert world.judge.verdicts() == {route("a"): Verdict.OVER}
+
+
+def test_route_that_comes_later_is_judged_by_what_is_known(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.sample(150)
+    world.judge.follow({route("b"): Watch(ORDERS, RULE)})
+    assert world.told[1:] == [{route("b"): Verdict.OVER}]
+
+
+def test_not_sampled_is_unknown(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    reading = world.judge.reading(route("a"))
+    assert reading is not None
+    assert (reading.value, reading.unknown, reading.sampled) == (None, NOT_SAMPLED, 0.0)
+
+
+def test_value_counts_as_the_rule_has_it(world: World) -> None:
+    latest = Rule(100, 80, no_commit=NoCommit.LATEST)
+    world.judge.follow({route("a"): Watch(ORDERS, RULE), route("b"): Watch(ORDERS, latest)})
+    world.sample(500, committed=10.0)
+    assert world.told == [{route("a"): Verdict.OVER}]
+    readings = [world.judge.reading(route(name)) for name in "ab"]
+    assert [each.value if each else None for each in readings] == [500, 10]
+
+
+def test_what_nobody_wants_is_left_aside(world: World) -> None:
+    world.sample(150)
+    assert world.told == []
