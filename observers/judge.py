@@ -125,11 +125,9 @@ class Judge:
 
     def verdicts(self) -> dict[RouteKey, Verdict]:
         """Every verdict that is not normal: of the routes that are followed, and the restored ones of those to come."""
-        over = {route: found.verdict for route, found in self._restored.items() if found.verdict is Verdict.OVER}
-        followed = {
-            route: case.state.verdict for route, case in self._cases.items() if case.state.verdict is Verdict.OVER
-        }
-        return over | followed
+        waiting = {route for route, found in self._restored.items() if found.verdict is Verdict.OVER}
+        followed = {route for route, case in self._cases.items() if case.state.verdict is Verdict.OVER}
+        return dict.fromkeys(waiting | followed, Verdict.OVER)
 
     def conclusion(self, route: RouteKey) -> Conclusion | None:
         """What is to be remembered of a route."""
