@@ -1,0 +1,34 @@
+"""What all objects have: `metadata`, and the two fields that tell their kind."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from k8s_source.kinds.fields import Label, Subdomain
+
+DEFAULT_NAMESPACE = "default"
+"""The namespace of a manifest that names none."""
+
+GROUP_ANNOTATION = "tidegate.dev/group"
+"""The annotation that names the group of nodes an object is for."""
+
+
+class ObjectMeta(Struct, frozen=True, kw_only=True, rename="camel"):
+    """`metadata`, as far as Tidegate uses it. Further fields are Kubernetes' own and accepted."""
+
+    name: Subdomain
+    namespace: Label = DEFAULT_NAMESPACE
+    generation: Annotated[int, Meta(ge=0)] = 0
+    creation_timestamp: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class Manifest(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The fields of every object; a kind adds its own."""
+
+    api_version: str
+    kind: str
+    metadata: ObjectMeta

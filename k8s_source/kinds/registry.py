@@ -1,0 +1,16 @@
+"""Which kinds there are."""
+
+from __future__ import annotations
+
+from k8s_source.kinds.core import Secret, Service
+from k8s_source.kinds.discovery import EndpointSlice
+from k8s_source.kinds.gateway_tidegate import DynamicGateway
+from k8s_source.kinds.meta import Manifest
+
+KINDS: dict[tuple[str, str], type[Manifest]] = {
+    ("discovery.k8s.io/v1", "EndpointSlice"): EndpointSlice,
+    ("gateway.tidegate.dev/v1alpha1", "DynamicGateway"): DynamicGateway,
+    ("v1", "Secret"): Secret,
+    ("v1", "Service"): Service,
+}
+"""Types by `apiVersion` and `kind`."""
