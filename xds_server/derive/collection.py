@@ -75,16 +75,18 @@ class Fault(NamedTuple):
 
 
 class Derived(Collection[K, V]):
-    """A collection that is made of a parent's items, one by one."""
+    """A collection that is made of the items of one parent, or of several, one by one."""
 
-    def __init__(self, name: str, rank: int, parent: Collection[Any, Any]) -> None:
+    def __init__(self, name: str, rank: int, *parents: Collection[Any, Any]) -> None:
         super().__init__(name, rank)
-        self.parent = parent
+        self.parents = parents
+        self.parent = parents[0]
         self.dirty: dict[Any, None] = {}
         self.faults: dict[Any, Fault] = {}
         self._reads: dict[Any, set[tuple[Collection[Any, Any], Any]]] = {}
         self._noted: set[tuple[Collection[Any, Any], Any]] = set()
-        parent.children.append(self)
+        for parent in parents:
+            parent.children.append(self)
 
     def refresh(self) -> dict[K, V | None]:
         """Make what is dirty anew; what is not as before."""

@@ -1,11 +1,11 @@
-"""The three ways to derive a collection from its parent: item by item, one to many, and by an index."""
+"""The ways to derive a collection: item by item, one to many, by an index, and as all items of several others."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping
 from functools import partial
-from operator import eq
+from operator import eq, is_
 from typing import Any
 
 from xds_server.derive.collection import By, Collection, Derived, Fault, K, Make, V
@@ -77,6 +77,17 @@ class Many(Derived[K, V]):
         before = {child: self.current[child] for child in self._made.get(key, ())}
         found: Mapping[K, V] = self.attempt(key, partial(self._make, self.read, key, value), before)
         return found
+
+
+class Union(Derived[K, V]):
+    """All items of several parents. Their keys never meet: of two that do, the first parent's is there."""
+
+    def refresh(self) -> dict[K, V | None]:
+        """Take over what is dirty; what is not the same one as before."""
+        return self.settle({key: self._find(key) for key in self.dirty}, is_)
+
+    def _find(self, key: K) -> V | None:
+        return next((found for each in self.parents if (found := each.current.get(key)) is not None), None)
 
 
 class Index(Derived[K, tuple[Any, ...]]):

@@ -11,7 +11,7 @@ from operator import eq
 from typing import Any, TypeVar
 
 from xds_server.derive.collection import Collection, Derived, Edit, Fault, Input, K, Read, V
-from xds_server.derive.derived import Each, Index, Many
+from xds_server.derive.derived import Each, Index, Many, Union
 
 __all__ = ["Changes", "Collection", "Edit", "Engine", "Fault", "Input", "Read"]
 
@@ -79,6 +79,10 @@ class Engine:
         """The keys of the parent's items under the keys that `by` gives for each: sorted, never none."""
         return self._add(Index(name, len(self._collections), parent, by))
 
+    def union(self, name: str, *parents: Collection[K, V]) -> Collection[K, V]:
+        """All items of several collections. The keys of two of these never meet."""
+        return self._add(Union(name, len(self._collections), *parents))
+
     def update(self, *edits: Edit) -> Changes:
         """Take changes of inputs in, and make anew what they touch; what came of it."""
         changes = Changes()
@@ -92,9 +96,10 @@ class Engine:
 
     def _add(self, collection: _C) -> _C:
         self._collections.append(collection)
-        if isinstance(collection, Derived) and collection.parent.current:
-            collection.dirty.update(dict.fromkeys(collection.parent.current))
-            heappush(self._due, collection.rank)
+        if isinstance(collection, Derived):
+            for parent in collection.parents:
+                if parent.current:
+                    self._soil(collection, parent.current)
         return collection
 
     def _refresh(self, collection: Derived[Any, Any], changes: Changes) -> None:

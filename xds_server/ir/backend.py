@@ -39,12 +39,14 @@ class Locality:
 class Backend:
     """A backend: its usable endpoints by zone, in the order of zones; none at all where `localities` is empty.
 
-    `objects` are the service and the slices that made it.
+    `objects` are the service and the slices that made it. `http2` says that it speaks HTTP/2 without TLS (`kubernetes.io/h2c`,
+    gRPC).
     """
 
     key: BackendKey
     localities: tuple[Locality, ...] = ()
     objects: tuple[Origin, ...] = ()
+    http2: bool = False
 
     @property
     def is_healthy(self) -> bool:

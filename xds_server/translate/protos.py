@@ -1,6 +1,7 @@
 """Envoy's message types by name: loaded once, at first use, and asked through protobuf's reflection.
 
-Nothing else imports a generated module: whatever `xds-protos` ships is known, also inside an Any.
+Only `gateway`, which makes messages, imports generated modules; whatever `xds-protos` ships is known here, also inside
+an Any.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Steps = list[list[tuple[int, int, int | None]]]
 """Rounds of edits: input, key, value."""
 
 layers = st.lists(
-    st.tuples(st.sampled_from(["each", "many", "index"]), st.integers(0), st.integers(0), st.integers(1, 4)),
+    st.tuples(st.sampled_from(["each", "many", "index", "union"]), st.integers(0), st.integers(0), st.integers(1, 4)),
     max_size=6,
 )
 edits = st.tuples(st.integers(0, 1), st.integers(0, 5), st.one_of(st.none(), st.integers(0, 9)))
@@ -53,6 +53,8 @@ class Graph:
         name = str(len(self.all))
         if kind == "each":
             return self.engine.each(name, parent, one)
+        if kind == "union":
+            return self.engine.union(name, parent, self.engine.each(f"{name} besides", other, one))
         if kind == "many":
             return self.engine.many(name, parent, several)
         index = self.engine.index(name, parent, lambda _, value: {value % number, 7})
