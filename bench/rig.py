@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bench.documents import assignment_unit, world
 from xds_server.ir.declared import Unit
-from xds_server.snapshot.assemble import Assembler, Batch
+from xds_server.ir.facts import RouteKey, Verdict
+from xds_server.snapshot.assemble import NO_VERDICTS, Assembler, Batch
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.pipeline import Coalesce, Pipeline
 from xds_server.snapshot.snapshot import Snapshot
@@ -34,11 +35,17 @@ class StampingAssembler(Assembler):
         super().__init__(decode, prune_routes)
         self.made: dict[str, float] = {}
 
-    def apply(self, batches: Iterable[Batch], now: float, only: Collection[str] | None = None) -> list[Snapshot]:
+    def apply(
+        self,
+        batches: Iterable[Batch],
+        now: float,
+        only: Collection[str] | None = None,
+        verdicts: Mapping[RouteKey, Verdict] = NO_VERDICTS,
+    ) -> list[Snapshot]:
         """See `Assembler.apply`."""
         taken = list(batches)
         times = [self.made.pop(key) for batch in taken for key in batch.units if key in self.made]
-        snapshots = super().apply(taken, now, only)
+        snapshots = super().apply(taken, now, only, verdicts)
         for snapshot in snapshots:
             typeset = snapshot.typeset(ENDPOINT)
             if "@" not in typeset.version:

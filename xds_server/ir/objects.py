@@ -21,6 +21,12 @@ class ObjectKey(NamedTuple):
         """As people write it: kind, namespace, name."""
         return "/".join(part for part in (self.kind, self.namespace, self.name) if part)
 
+    @classmethod
+    def of(cls, origin: Origin) -> ObjectKey:
+        """The identity of the object of which an origin tells."""
+        api_group = origin.api_version.rpartition("/")[0]
+        return cls(api_group, origin.kind, origin.namespace, origin.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Object:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from xds_server.derive.engine import Fault
+from xds_server.derive.outcome import Outcome
 from xds_server.ir.declared import Unit
+from xds_server.ir.facts import RouteKey, Verdict
+from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.catalog import Catalog
 from xds_server.snapshot.closure import Closure, Key, Prune
-from xds_server.snapshot.compile import Address, Decode, compile_unit
+from xds_server.snapshot.compile import Address, Decode, compile_unit, duplicate
+from xds_server.snapshot.derivation import Derivation, Deriver
 from xds_server.snapshot.hold import Types, pin
 from xds_server.snapshot.seeds import Seeds
 from xds_server.snapshot.snapshot import Change, Hold, LeftOut, Snapshot
@@ -37,6 +42,8 @@ class Batch:
     units: Mapping[str, Unit | None]
 
 
+NO_VERDICTS: Mapping[RouteKey, Verdict] = {}
+
 Find = Callable[[str, str], Resource | None]
 """(type URL, name) → what is declared, None where nothing is."""
 
@@ -48,11 +55,14 @@ class Assembler:
     """Turns batches into the next snapshot of each group that they touch.
 
     What is wanted of a group is what its sources declare, as far as it resolves; what is published is the same, or
-    what a rollback leaves of it.
+    what a rollback leaves of it. With a deriver also what comes of their objects is wanted.
     """
 
-    def __init__(self, decode: Decode, prune: Prune, refuse: Refuse | None = None) -> None:
-        self.catalog = Catalog()
+    def __init__(
+        self, decode: Decode, prune: Prune, refuse: Refuse | None = None, deriver: Deriver | None = None
+    ) -> None:
+        self.catalog: Catalog[Address, Resource] = Catalog(_kind_of, _duplicate)
+        self._derivation = Derivation(self.catalog, deriver) if deriver is not None else None
         self._seeds = Seeds(self.catalog)
         self._refuse = refuse
         self._refused: dict[str, dict[Key, LeftOut]] = {}
@@ -75,6 +85,8 @@ class Assembler:
             if snapshot.held is not None:
                 self._held[snapshot.group] = snapshot.types
         self._seeds.plant(snapshots, ranks)
+        if self._derivation is not None:
+            self._derivation.plant(snapshots, ranks)
 
     def hold(self, group: str, held: Hold | None, version: Snapshot | None, origin: Change, now: float) -> Snapshot:
         """Hold a group at a version from now on, or release it (None for both); the snapshot that comes of it."""
@@ -86,24 +98,46 @@ class Assembler:
 
     def problems(self, rank: int, source: str) -> list[Problem]:
         """All standing problems of a source."""
-        return self._seeds.problems(rank, source) + self.catalog.problems(rank)
+        declared = self.catalog.problems(rank)
+        awaited = self._seeds.awaited(rank)
+        if self._derivation is not None:
+            declared += self._derivation.store.catalog.problems(rank) + self._derivation.problems(source)
+            awaited += self._derivation.awaited(rank)
+        return ([_nothing_declared(source, awaited)] if awaited else []) + declared
 
-    def apply(self, batches: Iterable[Batch], now: float, only: Collection[str] | None = None) -> list[Snapshot]:
+    def objects(self, rank: int) -> dict[str, int]:
+        """How many resources and objects of which kind a source declares."""
+        objects = self._derivation.store.catalog.objects(rank) if self._derivation is not None else {}
+        return dict(sorted((self.catalog.objects(rank) | objects).items()))
+
+    def outcome(self) -> tuple[Outcome, Sequence[Fault]]:
+        """What came of the last `apply` beside snapshots, and what failed in it by a fault of ours."""
+        return (self._derivation.outcome, self._derivation.faults) if self._derivation is not None else (Outcome(), ())
+
+    def apply(
+        self,
+        batches: Iterable[Batch],
+        now: float,
+        only: Collection[str] | None = None,
+        verdicts: Mapping[RouteKey, Verdict] = NO_VERDICTS,
+    ) -> list[Snapshot]:
         """Take batches in; the new snapshots of the groups where what is served, or left out, is not as before.
 
         `now` (POSIX seconds) is the time of their creation. With `only` other groups wait for the next call without.
+        `verdicts` are those that have changed.
         """
         touched, self._waiting = self._waiting, set()
-        sources: dict[str, list[str]] = {}
+        changes: dict[str, list[str]] = {}
         for batch in batches:
-            touched |= self._seeds.hand_over(batch.rank, batch.units)
-            for key, unit in batch.units.items():
-                found = self._take(batch.rank, key, unit)
-                if found:
-                    sources.setdefault(batch.source, []).append(key)
-                touched |= found
-            touched |= self._seeds.drop(batch.rank, batch.units)
-        origin = Change(", ".join(sources), _summary([key for keys in sources.values() for key in sorted(keys)]))
+            found, keys = self._take(batch)
+            touched |= found
+            if keys:
+                changes.setdefault(batch.source, []).extend(keys)
+        if self._derivation is not None:
+            touched |= self._derivation.run(verdicts)
+        if verdicts:
+            changes["observers"] = [f"{route}: {verdict}" for route, verdict in verdicts.items()]
+        origin = Change(", ".join(changes), _summary([each for named in changes.values() for each in sorted(named)]))
         groups: dict[str, dict[Key, Resource | None]] = {}
         for group, url, name in touched:
             if only is not None and group not in only:
@@ -117,10 +151,23 @@ class Assembler:
         )
         return [snapshot for snapshot in made if snapshot is not None]
 
-    def _take(self, rank: int, key: str, unit: Unit | None) -> set[Address]:
-        if unit is None:
-            return self.catalog.remove(rank, key)
-        return self.catalog.replace(rank, compile_unit(unit, self._decode))
+    def _take(self, batch: Batch) -> tuple[set[Address], list[str]]:
+        """Take a source's units in: what they touch, and the keys of those that touch anything."""
+        touched = self._seeds.hand_over(batch.rank, batch.units)
+        keys: list[str] = []
+        for key, unit in batch.units.items():
+            if unit is None:
+                found = self.catalog.remove(batch.rank, key)
+            else:
+                found = self.catalog.replace(batch.rank, compile_unit(unit, self._decode))
+            is_derived_of = self._derivation is not None and self._derivation.take(batch.rank, key, unit)
+            if found or is_derived_of:
+                keys.append(key)
+            touched |= found
+        touched |= self._seeds.drop(batch.rank, batch.units)
+        if self._derivation is not None:
+            self._derivation.settle(batch.rank, batch.units)
+        return touched, keys
 
     def _admitted(self, group: str, declared: dict[Key, Resource | None]) -> dict[Key, Resource | None]:
         """The changes without those that are refused; the closure goes on with what it had under their names."""
@@ -224,3 +271,19 @@ def _unknown(types: Types) -> dict[str, frozenset[str]]:
 def _summary(keys: list[str]) -> str:
     named = ", ".join(keys[:_CHANGES_NAMED])
     return named if len(keys) <= _CHANGES_NAMED else f"{named} and {len(keys) - _CHANGES_NAMED} more"
+
+
+def _kind_of(address: Address) -> str:
+    return address[1].rpartition(".")[2]
+
+
+def _duplicate(address: Address, first: Resource, second: Resource) -> Problem:
+    return duplicate(address[0], first, second)
+
+
+def _nothing_declared(source: str, awaited: int) -> Problem:
+    message = (
+        f"nothing is declared here, but {awaited} resources of the last known good are: they are served until"
+        " something is declared"
+    )
+    return Problem(Origin(source), "NothingDeclared", message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from xds_server.ir.declared import Declared, EncodedDocument, Unit
 from xds_server.ir.problem import Problem, ProblemError
@@ -16,26 +17,30 @@ Address = tuple[str, str, str]
 """(group, type URL, name)."""
 
 
-@dataclass(slots=True)
-class CompiledUnit:
-    """What a unit declares, by address.
+K = TypeVar("K", bound=tuple[Any, ...])
+T = TypeVar("T")
 
-    `invalid` has the problems of documents whose address is known, so that their last good content can stay;
+
+@dataclass(slots=True)
+class CompiledUnit(Generic[K, T]):
+    """What a unit declares, by key: resources by address, or objects by identity.
+
+    `invalid` has the problems of what can't be read and whose key is known, so that its last good content can stay;
     `nameless` tells that there are others, so that nothing the unit declared before can be taken for deleted.
     """
 
     key: str
-    resources: dict[Address, Resource] = field(default_factory=dict)
-    invalid: dict[Address, Problem] = field(default_factory=dict)
-    duplicates: dict[Address, Problem] = field(default_factory=dict)
+    members: dict[K, T] = field(default_factory=dict)
+    invalid: dict[K, tuple[Problem, ...]] = field(default_factory=dict)
+    duplicates: dict[K, Problem] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     nameless: bool = False
     broken: bool = False
 
 
-def compile_unit(unit: Unit, decode: Decode) -> CompiledUnit:
+def compile_unit(unit: Unit, decode: Decode) -> CompiledUnit[Address, Resource]:
     """Decode every document of a unit; of two with one address the first counts and the other is told."""
-    compiled = CompiledUnit(unit.key, problems=list(unit.problems), broken=unit.broken)
+    compiled: CompiledUnit[Address, Resource] = CompiledUnit(unit.key, problems=list(unit.problems), broken=unit.broken)
     compiled.nameless = any(not problem.origin.name for problem in unit.problems)
     for document in unit.documents:
         try:
@@ -49,9 +54,9 @@ def compile_unit(unit: Unit, decode: Decode) -> CompiledUnit:
             _note_invalid(compiled, document, Problem(document.origin, "Undecodable", message, document.within))
             continue
         address = (document.group, resource.type_url, resource.name)
-        first = compiled.resources.get(address)
+        first = compiled.members.get(address)
         if first is None:
-            compiled.resources[address] = resource
+            compiled.members[address] = resource
         else:
             field = f"{document.within}.name" if document.within else "name"
             compiled.duplicates[address] = duplicate(document.group, first, resource, field)
@@ -66,14 +71,14 @@ def duplicate(group: str, first: Resource, second: Resource, field: str = "") ->
     return Problem(second.origins[0], "DuplicateName", message, field)
 
 
-def _note_invalid(compiled: CompiledUnit, document: Declared, problem: Problem) -> None:
+def _note_invalid(compiled: CompiledUnit[Address, Resource], document: Declared, problem: Problem) -> None:
     compiled.problems.append(problem)
     address = _address_of(document)
     # A wrong type is most often a slip in a type that was right before, and so tells nothing of what is meant.
     if address is None or problem.field in {"@type", f"{document.within}.@type"}:
         compiled.nameless = True
     else:
-        compiled.invalid[address] = problem
+        compiled.invalid[address] = (problem,)
 
 
 def _address_of(document: Declared) -> Address | None:

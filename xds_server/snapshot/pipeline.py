@@ -15,7 +15,10 @@ from typing import Protocol
 
 import structlog
 
+from xds_server.derive.engine import Fault
+from xds_server.derive.outcome import Outcome
 from xds_server.ir.events import EventKind
+from xds_server.ir.facts import RouteKey, Verdict
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.assemble import Assembler, Batch
@@ -68,6 +71,9 @@ Emit = Callable[[EventKind, dict[str, object]], object]
 Keep = Callable[[Snapshot], None]
 """Has a snapshot stored, without waiting for it."""
 
+Told = Callable[[Outcome], None]
+"""Takes what came of a round beside snapshots; called on the event loop, after these are published."""
+
 
 class Pipeline:
     """From feeds to groups. Runs until cancelled."""
@@ -100,12 +106,23 @@ class Pipeline:
         self._taken_in = 0
         self._progress = asyncio.Event()
         self._told: dict[str, tuple[object, ...]] = {}
+        self._verdicts: dict[RouteKey, Verdict] = {}
+        self._followers: list[Told] = []
 
     def feed(self, name: str, kind: str) -> Feed:
         """A new feed for a source; the first keeps names that several sources claim."""
         feed = Feed(name, kind, self._wake, time.time)
         self._feeds.append(feed)
         return feed
+
+    def follow(self, told: Told) -> None:
+        """Have a function told what comes of each round beside snapshots: all of it, when called before `run`."""
+        self._followers.append(told)
+
+    def observe(self, verdicts: Mapping[RouteKey, Verdict]) -> None:
+        """Take verdicts that have changed; of two of one route the last counts. To be called on the event loop."""
+        self._verdicts.update(verdicts)
+        self._wake()
 
     def restore(self, restored: Mapping[str, Sequence[Snapshot]]) -> None:
         """Serve what each group was served last before this process, as its history, oldest first, tells.
@@ -177,10 +194,11 @@ class Pipeline:
             return
         handed = self._handed
         batches = [Batch(rank, feed.name, feed.take()) for rank, feed in synced]
+        verdicts, self._verdicts = self._verdicts, {}
         started = time.monotonic()
         try:
             snapshots = await asyncio.to_thread(
-                self._assembler.apply, batches, time.time(), None if is_whole else self._restored
+                self._assembler.apply, batches, time.time(), None if is_whole else self._restored, verdicts
             )
         except Exception as error:  # noqa: BLE001 - a fault of ours must not end what is served
             _log.exception("assembly_failed")
@@ -191,8 +209,9 @@ class Pipeline:
         self._meter.built(ended - started)
         for rank, feed in synced:
             feed.problems = self._assembler.problems(rank, feed.name)
-            feed.objects = self._assembler.catalog.objects(rank)
+            feed.objects = self._assembler.objects(rank)
         self._publish_all(snapshots, first, started, ended)
+        self._tell(*self._assembler.outcome())
         if is_whole:
             self._groups.set_synced()
             self.synced.set()
@@ -209,6 +228,13 @@ class Pipeline:
             for snapshot in snapshots:
                 self._publish(snapshot, trace)
         self._meter.push_latency(time.monotonic() - first)
+
+    def _tell(self, outcome: Outcome, faults: Sequence[Fault]) -> None:
+        for fault in faults:
+            _log.error("derivation_failed", item=f"{fault.collection} {fault.key}", exc_info=fault.error)
+        if outcome:
+            for told in self._followers:
+                told(outcome)
 
     def _note_taken_in(self, handed: int) -> None:
         self._taken_in = handed

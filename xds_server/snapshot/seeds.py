@@ -2,7 +2,7 @@
 
 After a start the catalog knows of nothing. With the resources of the last good snapshots in it, as if the places that
 they came from had declared them, what is broken keeps its last good content, and nothing is taken for deleted before
-its source has handed over all that it has.
+its source has handed over all that it has. What was derived is no source's: see `Derivation.plant`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from collections.abc import Iterable, Mapping
 
 from xds_server.ir.declared import Unit
 from xds_server.ir.origin import Origin
-from xds_server.ir.problem import Problem
 from xds_server.snapshot.catalog import Catalog
 from xds_server.snapshot.compile import Address
+from xds_server.snapshot.derivation import is_derived
+from xds_server.snapshot.places import NOBODY, place_of, places_of
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.wire.resource import Resource
-
-_NOBODY = -1
-"""The rank of what came from sources that are not configured any more."""
 
 _SEED = "\0"
 """Begins the keys of seeds: no source can have such a place."""
@@ -27,7 +25,7 @@ _SEED = "\0"
 class Seeds:
     """The seeds that are in a catalog, by rank of their source; each place takes over from its own."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog[Address, Resource]) -> None:
         self._catalog = catalog
         self._left: dict[int, dict[str, int]] = {}
 
@@ -37,10 +35,12 @@ class Seeds:
         for snapshot in snapshots:
             for typeset in snapshot.types.values():
                 for resource in typeset:
+                    if is_derived(resource):
+                        continue
                     origin = resource.origins[0] if resource.origins else Origin("")
-                    places = found.setdefault(ranks.get(origin.source, _NOBODY), {})
+                    places = found.setdefault(ranks.get(origin.source, NOBODY), {})
                     address = (snapshot.group, resource.type_url, resource.name)
-                    places.setdefault(_place_of(origin), {})[address] = resource
+                    places.setdefault(place_of(origin), {})[address] = resource
         for rank, places in found.items():
             for place, resources in places.items():
                 self._catalog.put(rank, _SEED + place, resources)
@@ -53,7 +53,7 @@ class Seeds:
         if not left:
             return touched
         for key, unit in units.items():
-            for place in _places_of(unit) if unit is not None else ():
+            for place in places_of(unit) if unit is not None else ():
                 if left.pop(place, None) is not None:
                     touched |= self._catalog.move(rank, _SEED + place, key)
         return touched
@@ -64,31 +64,15 @@ class Seeds:
         A source that has declared nothing at all is taken for one that is not there yet: its seeds stay.
         """
         touched: set[Address] = set()
-        if any(unit is not None and (unit.documents or unit.problems or unit.broken) for unit in units.values()):
-            for gone in (rank, _NOBODY):
+        if any(
+            unit is not None and (unit.documents or unit.objects or unit.problems or unit.broken)
+            for unit in units.values()
+        ):
+            for gone in (rank, NOBODY):
                 for place in self._left.pop(gone, ()):
                     touched |= self._catalog.remove(gone, _SEED + place)
         return touched
 
-    def problems(self, rank: int, source: str) -> list[Problem]:
-        """That a source declares nothing though it did before this process began; else none."""
-        count = sum(self._left.get(rank, {}).values())
-        if not count:
-            return []
-        message = (
-            f"nothing is declared here, but {count} resources of the last known good are: they are served until"
-            " something is declared"
-        )
-        return [Problem(Origin(source), "NothingDeclared", message)]
-
-
-def _place_of(origin: Origin) -> str:
-    """A file, or an object of a source that has no files (and so no lines)."""
-    if origin.path and (origin.line or not origin.kind):
-        return origin.path
-    return f"{origin.path}/{origin.api_version}/{origin.kind}/{origin.namespace}/{origin.name}"
-
-
-def _places_of(unit: Unit) -> Iterable[str]:
-    origins = [*(document.origin for document in unit.documents), *(problem.origin for problem in unit.problems)]
-    return dict.fromkeys(_place_of(origin) for origin in origins)
+    def awaited(self, rank: int) -> int:
+        """How many resources are served as they were until this source has declared anything."""
+        return sum(self._left.get(rank, {}).values())

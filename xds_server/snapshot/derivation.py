@@ -1,0 +1,140 @@
+"""What is derived of objects and facts: to the catalog it is one more place for each group, after all sources.
+
+After a start that place has what was derived before (as the last good snapshots tell) until all that it was made of has
+been read again: of half a world less would come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from xds_server.derive.engine import Fault
+from xds_server.derive.outcome import Outcome
+from xds_server.ir.declared import Unit
+from xds_server.ir.facts import RouteKey, Verdict
+from xds_server.ir.objects import ObjectKey, Standing
+from xds_server.ir.problem import Problem
+from xds_server.snapshot.catalog import Catalog
+from xds_server.snapshot.compile import Address
+from xds_server.snapshot.objects import ObjectStore
+from xds_server.snapshot.places import NOBODY, Place, place_of, places_of
+from xds_server.snapshot.snapshot import Snapshot
+from xds_server.wire.resource import Resource
+from xds_server.wire.types import PREFIX
+
+_RANK = 1 << 30
+"""The rank of what is derived: a name that a source has in native form too is the source's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What came of one round of derivation: what is not as before, and what failed by a fault of ours."""
+
+    resources: Mapping[Address, Resource | None] = field(default_factory=dict)
+    outcome: Outcome = field(default_factory=Outcome)
+    faults: Sequence[Fault] = ()
+
+
+class Deriver(Protocol):
+    """What makes resources of objects and facts."""
+
+    @property
+    def resources(self) -> Mapping[Address, Resource]:
+        """All that is derived now."""
+
+    def update(self, objects: Mapping[ObjectKey, Standing | None], verdicts: Mapping[RouteKey, Verdict]) -> Derived:
+        """Take changes in (None: gone), at the price of what they touch; what came of them."""
+
+
+class Derivation:
+    """Keeps the objects, has resources made of them, and puts these in the catalog."""
+
+    def __init__(self, catalog: Catalog[Address, Resource], deriver: Deriver) -> None:
+        self.store = ObjectStore()
+        self.outcome = Outcome()
+        """What came of the last round beside resources."""
+        self.faults: Sequence[Fault] = ()
+        """What failed in the last round by a fault of ours."""
+        self._catalog = catalog
+        self._deriver = deriver
+        self._seeded: dict[str, int] = {}
+        self._needs: dict[str, set[Place]] = {}
+        self._unread: dict[int, dict[str, set[Place]]] = {}
+
+    def plant(self, snapshots: Iterable[Snapshot], ranks: Mapping[str, int]) -> None:
+        """Begin with what was derived before; `ranks` has the sources that there are, by name."""
+        for snapshot in snapshots:
+            found = {
+                (snapshot.group, resource.type_url, resource.name): resource
+                for typeset in snapshot.types.values()
+                for resource in typeset
+                if is_derived(resource)
+            }
+            if found:
+                self._catalog.put(_RANK, snapshot.group, found)
+                self._seeded[snapshot.group] = len(found)
+                self._needs[snapshot.group] = {
+                    (ranks.get(origin.source, NOBODY), place_of(origin))
+                    for resource in found.values()
+                    for origin in resource.origins
+                }
+
+    def take(self, rank: int, key: str, unit: Unit | None) -> bool:
+        """Take over the objects of a place; whether anything is touched."""
+        touched = self.store.take(rank, key, unit)
+        if self._needs:
+            unread = self._unread.setdefault(rank, {})
+            if unit is not None and self.store.lacks(rank, unit):
+                unread[key] = {(rank, place) for place in places_of(unit)}
+            else:
+                unread.pop(key, None)
+        return touched
+
+    def settle(self, rank: int, units: Mapping[str, Unit | None]) -> None:
+        """After units are taken in, note what has been read of a source, or is gone.
+
+        A source that has declared nothing at all is taken for one that is not there yet.
+        """
+        if any(unit is not None and (unit.objects or unit.documents or unit.problems) for unit in units.values()):
+            self._unread.setdefault(rank, {})
+        unread = {place for places in self._unread.get(rank, {}).values() for place in places}
+        if rank in self._unread:
+            for needs in self._needs.values():
+                needs -= {place for place in needs if place[0] in {rank, NOBODY} and place not in unread}
+
+    def run(self, verdicts: Mapping[RouteKey, Verdict]) -> set[Address]:
+        """Derive what has changed; the addresses that this touches."""
+        made = self._deriver.update(self.store.changes(), verdicts)
+        self.outcome, self.faults = made.outcome, made.faults
+        changes: dict[str, dict[Address, Resource | None]] = {}
+        for address, resource in made.resources.items():
+            if address[0] not in self._needs:
+                changes.setdefault(address[0], {})[address] = resource
+        touched: set[Address] = set()
+        for group, changed in changes.items():
+            touched |= self._catalog.amend(_RANK, group, changed)
+        for group in [group for group, needs in self._needs.items() if not needs]:
+            del self._needs[group]
+            whole = {each: resource for each, resource in self._deriver.resources.items() if each[0] == group}
+            touched |= self._catalog.put(_RANK, group, whole)
+        return touched
+
+    def problems(self, source: str) -> list[Problem]:
+        """What of a source's objects can't be served since a source has its name in native form."""
+        return [problem for problem in self._catalog.problems(_RANK) if problem.origin.source == source]
+
+    def awaited(self, rank: int) -> int:
+        """How many resources are served as they were until this source has declared anything."""
+        if rank in self._unread:
+            return 0
+        return sum(
+            self._seeded[group] for group, needs in self._needs.items() if any(place[0] == rank for place in needs)
+        )
+
+
+def is_derived(resource: Resource) -> bool:
+    """Whether a resource was made of objects: what is declared natively is its own origin."""
+    versions = [origin.api_version for origin in resource.origins]
+    return bool(versions and versions[0]) and not versions[0].startswith(PREFIX)

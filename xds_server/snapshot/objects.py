@@ -1,0 +1,61 @@
+"""The objects that sources declare: by identity, as the first place has them, and in their last good form."""
+
+from __future__ import annotations
+
+from xds_server.ir.declared import Unit
+from xds_server.ir.objects import Object, ObjectKey, Standing
+from xds_server.ir.problem import Problem
+from xds_server.snapshot.catalog import Catalog
+from xds_server.snapshot.compile import CompiledUnit
+from xds_server.wire.types import PREFIX
+
+
+class ObjectStore:
+    """What stands under each identity. It gathers what changes until it is asked."""
+
+    def __init__(self) -> None:
+        self.catalog: Catalog[ObjectKey, Object] = Catalog(lambda key: key.kind, _duplicate)
+        self._touched: set[ObjectKey] = set()
+
+    def take(self, rank: int, key: str, unit: Unit | None) -> bool:
+        """Take over what a place declares now (None: it is gone); whether anything is touched."""
+        catalog = self.catalog
+        touched = catalog.remove(rank, key) if unit is None else catalog.replace(rank, _by_identity(unit))
+        self._touched |= touched
+        return bool(touched)
+
+    def changes(self) -> dict[ObjectKey, Standing | None]:
+        """What stands under the identities that were touched since the last call; None for those that are gone."""
+        touched, self._touched = self._touched, set()
+        return {key: self._standing(key) for key in sorted(touched)}
+
+    def lacks(self, rank: int, unit: Unit) -> bool:
+        """Whether a place declares something that can't be read, and of which no good form is known."""
+        return unit.broken or _by_identity(unit).nameless or self.catalog.lacks(rank, unit.key)
+
+    def _standing(self, key: ObjectKey) -> Standing | None:
+        held, problems = self.catalog.holder(key), self.catalog.invalid(key)
+        return Standing(held, problems) if held is not None or problems else None
+
+
+def _by_identity(unit: Unit) -> CompiledUnit[ObjectKey, Object]:
+    """The objects of a unit; its problems are told by whoever takes its documents."""
+    compiled: CompiledUnit[ObjectKey, Object] = CompiledUnit(unit.key, broken=unit.broken)
+    for each in unit.objects:
+        first = compiled.members.setdefault(each.key, each)
+        if first is not each:
+            compiled.duplicates[each.key] = _duplicate(each.key, first, each)
+    for problem in unit.problems:
+        if problem.origin.api_version.startswith(PREFIX):
+            continue
+        if problem.origin.kind and problem.origin.name:
+            key = ObjectKey.of(problem.origin)
+            compiled.invalid[key] = (*compiled.invalid.get(key, ()), problem)
+        else:
+            compiled.nameless = True
+    return compiled
+
+
+def _duplicate(key: ObjectKey, first: Object, second: Object) -> Problem:
+    message = f"{key} is declared already in {first.origin}, which keeps the name"
+    return Problem(second.origin, "DuplicateObject", message, "metadata.name")
