@@ -14,7 +14,7 @@ from xds_server.ir.problem import Problem
 from xds_server.snapshot.catalog import Catalog
 from xds_server.snapshot.closure import Closure, Key, Prune
 from xds_server.snapshot.compile import Address, Decode, compile_unit, duplicate
-from xds_server.snapshot.derivation import Derivation, Deriver
+from xds_server.snapshot.derivation import Derivation, Deriving
 from xds_server.snapshot.hold import Types, pin
 from xds_server.snapshot.seeds import Seeds
 from xds_server.snapshot.snapshot import Change, Hold, LeftOut, Snapshot
@@ -55,14 +55,14 @@ class Assembler:
     """Turns batches into the next snapshot of each group that they touch.
 
     What is wanted of a group is what its sources declare, as far as it resolves; what is published is the same, or
-    what a rollback leaves of it. With a deriver also what comes of their objects is wanted.
+    what a rollback leaves of it. With `deriving` also what comes of their objects is wanted.
     """
 
     def __init__(
-        self, decode: Decode, prune: Prune, refuse: Refuse | None = None, deriver: Deriver | None = None
+        self, decode: Decode, prune: Prune, refuse: Refuse | None = None, deriving: Deriving | None = None
     ) -> None:
         self.catalog: Catalog[Address, Resource] = Catalog(_kind_of, _duplicate)
-        self._derivation = Derivation(self.catalog, deriver) if deriver is not None else None
+        self._derivation = Derivation(self.catalog, deriving) if deriving is not None else None
         self._seeds = Seeds(self.catalog)
         self._refuse = refuse
         self._refused: dict[str, dict[Key, LeftOut]] = {}

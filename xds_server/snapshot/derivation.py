@@ -37,7 +37,7 @@ class Derived:
     faults: Sequence[Fault] = ()
 
 
-class Deriver(Protocol):
+class Deriving(Protocol):
     """What makes resources of objects and facts."""
 
     @property
@@ -51,14 +51,14 @@ class Deriver(Protocol):
 class Derivation:
     """Keeps the objects, has resources made of them, and puts these in the catalog."""
 
-    def __init__(self, catalog: Catalog[Address, Resource], deriver: Deriver) -> None:
+    def __init__(self, catalog: Catalog[Address, Resource], deriving: Deriving) -> None:
         self.store = ObjectStore()
         self.outcome = Outcome()
         """What came of the last round beside resources."""
         self.faults: Sequence[Fault] = ()
         """What failed in the last round by a fault of ours."""
         self._catalog = catalog
-        self._deriver = deriver
+        self._deriving = deriving
         self._seeded: dict[str, int] = {}
         self._needs: dict[str, set[Place]] = {}
         self._unread: dict[int, dict[str, set[Place]]] = {}
@@ -106,7 +106,7 @@ class Derivation:
 
     def run(self, verdicts: Mapping[RouteKey, Verdict]) -> set[Address]:
         """Derive what has changed; the addresses that this touches."""
-        made = self._deriver.update(self.store.changes(), verdicts)
+        made = self._deriving.update(self.store.changes(), verdicts)
         self.outcome, self.faults = made.outcome, made.faults
         changes: dict[str, dict[Address, Resource | None]] = {}
         for address, resource in made.resources.items():
@@ -117,7 +117,7 @@ class Derivation:
             touched |= self._catalog.amend(_RANK, group, changed)
         for group in [group for group, needs in self._needs.items() if not needs]:
             del self._needs[group]
-            whole = {each: resource for each, resource in self._deriver.resources.items() if each[0] == group}
+            whole = {each: resource for each, resource in self._deriving.resources.items() if each[0] == group}
             touched |= self._catalog.put(_RANK, group, whole)
         return touched
 
