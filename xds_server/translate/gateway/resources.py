@@ -157,18 +157,20 @@ def backends(work: Work) -> tuple[Collection[ResourceKey, Resource], Collection[
     used = work.engine.many("uses of backends", work.decided.served, _uses(work))
     by_backend = work.engine.index("uses by backend", used, lambda use, _: ((use.group, use.backend),))
 
+    def gateways(read: Read, uses: tuple[_BackendUse, ...]) -> tuple[Origin, ...]:
+        return tuple({found.gateway: found.origin for use in uses if (found := read(used, use)) is not None}.values())
+
     def make_cluster(read: Read, key: tuple[str, BackendKey], uses: tuple[_BackendUse, ...]) -> Made:
         state = read(work.decided.states, key[1]) or BackendState(is_healthy=False, http2=False, services=())
-        found = {each.gateway: each.origin for use in uses if (each := read(used, use)) is not None}
-        origins = (*found.values(), *state.services)
-        return _keyed(key[0], cluster(key[1], origins, http2=state.http2))
+        return _keyed(key[0], cluster(key[1], (*gateways(read, uses), *state.services), http2=state.http2))
 
     def make_assignment(read: Read, key: tuple[str, BackendKey], uses: tuple[_BackendUse, ...]) -> Made:
         backend = read(work.model.backends, key[1])
         localities: tuple[Locality, ...] = () if backend is None else backend.localities
         if not localities and any((use := read(used, each)) is not None and use.is_fail_open for each in uses):
             localities = read(work.facts.endpoints, key[1]) or ()
-        return _keyed(key[0], assignment(key[1], localities, () if backend is None else backend.objects))
+        origins = gateways(read, uses) if backend is None else backend.objects
+        return _keyed(key[0], assignment(key[1], localities, origins))
 
     clusters = work.engine.many("clusters", by_backend, make_cluster, same)
     return clusters, work.engine.many("assignments", by_backend, make_assignment, same)

@@ -113,6 +113,7 @@ def closed(found: Derivation) -> None:
         assert message is not None
         assert message.SerializeToString(deterministic=True) == resource.body
         assert refs_of(message) == resource.refs
+        assert resource.origins, name
         for kind, names in (
             ("Cluster", resource.refs.clusters),
             ("ClusterLoadAssignment", resource.refs.assignments),
