@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -58,7 +59,7 @@ def watching(**fields: object) -> Body:
     return route(**(watch | fields))
 
 
-def service(name: str = "cart", *ports: Body, namespace: str = "default", **spec: object) -> Body:
+def service(name: str = "cart", *ports: Body, namespace: str = "default", **spec: Any) -> Body:
     """A Service, with one port 80 where no other is given."""
     spec = {"ports": list(ports) or [{"port": 80}], **spec}
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace}, "spec": spec}

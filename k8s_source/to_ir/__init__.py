@@ -1,0 +1,1 @@
+"""From typed objects to the model: a file per kind. Pure; nothing here knows Envoy."""
