@@ -6,8 +6,11 @@ import asyncio
 
 import structlog
 
-from observers.base import Observer, Report
+from observers.base import Meter, Observer, Report, Sampling
+from observers.kafka_lag.observer import KafkaLag
+from observers.kafka_lag.options import ClusterOptions, Security
 from observers.registry import plugged_in
+from xds_server.settings import observers as sections
 from xds_server.settings.root import Settings
 
 _RETRY = 5.0
@@ -16,9 +19,39 @@ _RETRY = 5.0
 _log = structlog.get_logger()
 
 
-def make_observers(settings: Settings) -> list[Observer]:
-    """An observer for each section of `observers`."""
-    return plugged_in(settings.observers.plug_ins)
+def make_observers(settings: Settings, meter: Meter) -> list[Observer]:
+    """An observer for each section of `observers`; `meter` counts what those of ours do."""
+    made: list[Observer] = []
+    if settings.observers.kafka is not None:
+        made.append(_kafka(settings.observers.kafka, meter))
+    return made + plugged_in(settings.observers.plug_ins)
+
+
+def _kafka(kafka: sections.Kafka, meter: Meter) -> KafkaLag:
+    clusters = {name: _cluster(cluster) for name, cluster in kafka.clusters.items()}
+    return KafkaLag("kafka", clusters, _sampling(kafka), meter, kafka.stall_samples)
+
+
+def _sampling(section: sections.Sampling) -> Sampling:
+    breaker = section.breaker
+    return Sampling(section.interval, section.timeout, section.ttl, breaker.failures, breaker.reset)
+
+
+def _cluster(cluster: sections.KafkaCluster) -> ClusterOptions:
+    security = cluster.security
+    login = Security(
+        protocol=security.protocol,
+        mechanism=security.mechanism,
+        username=security.username,
+        password=security.password.get_secret_value() if security.password else None,
+        password_file=security.password_file,
+        ca=security.ca,
+        cert=security.cert,
+        key=security.key,
+        check_hostname=security.check_hostname,
+    )
+    brokers = tuple((broker.host, broker.port) for broker in cluster.brokers)
+    return ClusterOptions(brokers, login, cluster.isolation == "read_committed")
 
 
 async def run_observer(observer: Observer, report: Report) -> None:

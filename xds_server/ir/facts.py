@@ -91,7 +91,8 @@ class Observation:
     `value` is the lag or the query's value, None where it is unknown, and then `unknown` says why; for Kafka it counts
     partitions without a commit from the beginning of what is stored, and `committed` leaves them out. `sampled` is when
     the value was taken (POSIX seconds; 0.0: never). `state` is a short text for people ("ok", "no offset yet", "no such
-    group", "stalled", …), `breaker` one of closed, open, half_open.
+    group", "stalled", …), `detail` says in full why the last sample failed or found no value, and `breaker` is one of
+    closed, open, half_open. A value whose `state` tells of a failure is an older one that may still be used.
     """
 
     query: Query
@@ -101,6 +102,7 @@ class Observation:
     sampled: float = 0.0
     state: str = "ok"
     breaker: str = "closed"
+    detail: str = ""
 
     def counted(self, no_commit: NoCommit) -> float | None:
         """The value under a policy for partitions without a commit."""

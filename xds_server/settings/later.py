@@ -14,7 +14,7 @@ LATER = frozenset(
     {
         "xds.advertise",
         "xds.auth.token_review",
-        "observers",
+        "observers.prometheus",
         "rollout",
         "provision",
         "degradation",

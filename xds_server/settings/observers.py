@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, SecretStr, model_validator
 from pydantic_core import PydanticCustomError
 
+from xds_server.settings.address import Address
 from xds_server.settings.base import Section
 from xds_server.settings.plugins import plug_ins
-from xds_server.settings.units import Count, Interval
+from xds_server.settings.units import Count, Filename, Interval
 
 GROUP = "tidegate.observers"
 
@@ -18,6 +19,25 @@ def _url(value: str) -> str:
     if value.startswith(("http://", "https://")) and not value.endswith("://"):
         return value
     raise PydanticCustomError("expected", "a URL such as http://prometheus:9090")
+
+
+PORT = 9092
+"""Kafka's own port, where an address names none."""
+
+
+def _broker(text: str) -> Address:
+    named = text.strip()
+    return Address(named if named.rpartition("]")[2].count(":") else f"{named}:{PORT}")
+
+
+def _brokers(value: str) -> str:
+    try:
+        reachable = all(_broker(each).port for each in value.split(","))
+    except ValueError:
+        reachable = False
+    if reachable:
+        return value
+    raise PydanticCustomError("expected", "host:port of a broker, several separated by commas")
 
 
 class Breaker(Section):
@@ -42,13 +62,65 @@ class Sampling(Section):
     """When a failing target is left alone."""
 
 
+class KafkaSecurity(Section):
+    """How to log in to a Kafka cluster; the files are read at each connection."""
+
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    """What the brokers' listener speaks, in Kafka's words."""
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "SCRAM-SHA-512"
+    """How the password is proved; only with SASL. OAUTHBEARER and GSSAPI are not supported."""
+    username: Annotated[str, Field(min_length=1)] | None = None
+    """User; needed with SASL."""
+    password_file: Filename | None = None
+    """File with the password; this or `password` is needed with SASL."""
+    password: SecretStr | None = None
+    """The password itself; better kept in a file."""
+    ca: Filename | None = None
+    """PEM file with the authorities of the brokers' certificates; none: those of the system."""
+    cert: Filename | None = None
+    """PEM file with a certificate chain to show to the brokers."""
+    key: Filename | None = None
+    """PEM file with its private key."""
+    check_hostname: bool = True
+    """The brokers' certificates must name their hosts."""
+
+    @model_validator(mode="after")
+    def _fits_the_protocol(self) -> Self:
+        if fault := _login_fault(self) or _tls_fault(self):
+            raise PydanticCustomError("expected", fault)
+        return self
+
+
+def _login_fault(security: KafkaSecurity) -> str:
+    given = security.model_fields_set & {"mechanism", "username", "password", "password_file"}
+    if not security.protocol.startswith("SASL_"):
+        return f"protocol SASL_SSL or SASL_PLAINTEXT with {min(given)}" if given else ""
+    if security.username is None or (security.password is None) == (security.password_file is None):
+        return f"username and one of password_file, password with protocol {security.protocol}"
+    return ""
+
+
+def _tls_fault(security: KafkaSecurity) -> str:
+    given = security.model_fields_set & {"ca", "cert", "key", "check_hostname"}
+    if given and not security.protocol.endswith("SSL"):
+        return f"protocol SSL or SASL_SSL with {min(given)}"
+    return "cert and key together" if (security.cert is None) != (security.key is None) else ""
+
+
 class KafkaCluster(Section):
     """One Kafka cluster."""
 
-    bootstrap: Annotated[str, Field(min_length=1)]
-    """Brokers to start from: host:port, several separated by commas."""
-    security: dict[str, object] = Field(default_factory=dict, repr=False)
-    """How to log in; taken as it is until the observer comes."""
+    bootstrap: Annotated[str, Field(min_length=1), AfterValidator(_brokers)]
+    """Brokers to start from: host:port, several separated by commas; without a port 9092 is meant."""
+    security: KafkaSecurity = KafkaSecurity()
+    """How to log in."""
+    isolation: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
+    """Whether records of open transactions count (as in Kafka's own tools), or not (`read_committed`)."""
+
+    @property
+    def brokers(self) -> list[Address]:
+        """`bootstrap`, taken apart."""
+        return [_broker(each) for each in self.bootstrap.split(",")]
 
 
 class Kafka(Sampling):
@@ -56,6 +128,8 @@ class Kafka(Sampling):
 
     clusters: dict[str, KafkaCluster] = Field(default_factory=dict)
     """Clusters by the name that a route uses; a route that names none means `default`."""
+    stall_samples: Count = 6
+    """A group is told as stalled after so many samples with more records and no new commit."""
 
 
 class Prometheus(Sampling):

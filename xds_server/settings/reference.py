@@ -11,7 +11,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from xds_server.settings.later import LATER_KINDS, comes_later
@@ -69,7 +69,7 @@ log: {level: info, format: json}
 ```
 """
 
-_PLAIN = {str: "string", int: "number", float: "number", bool: "true or false", object: "anything"}
+_PLAIN = {str: "string", SecretStr: "string", int: "number", float: "number", bool: "true or false", object: "anything"}
 
 
 def page() -> str:

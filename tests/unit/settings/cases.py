@@ -32,7 +32,11 @@ sources:
   - {kind: push}
 observers:
   kafka:
-    clusters: {default: {bootstrap: "k:9092", security: {anything: goes}}}
+    clusters:
+      default:
+        bootstrap: "k:9092,[::1]:9093"
+        security: {protocol: SASL_SSL, mechanism: PLAIN, username: u, password_file: p, ca: c, cert: c, key: k}
+        isolation: read_committed
     interval: 5s
     timeout: 3s
     ttl: 15s

@@ -20,7 +20,7 @@ def test_the_whole_schema_is_accepted(load_text: Load) -> None:
     assert settings.xds.tls is not None
     assert settings.xds.tls.client_ca == Path("ca.pem")
     assert settings.observers.kafka is not None
-    assert settings.observers.kafka.clusters["default"].bootstrap == "k:9092"
+    assert settings.observers.kafka.clusters["default"].brokers == ["k:9092", "[::1]:9093"]
     assert [type(entry) for entry in settings.sources] == [FilesEntry, KubernetesEntry, PushEntry]
 
 
