@@ -25,7 +25,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Value:
     """A value, as in `ir.facts.Observation`."""
 
     value: float
@@ -49,7 +49,7 @@ class Failure:
     detail: str
 
 
-Answer = Reading | Nothing | Failure
+Answer = Value | Nothing | Failure
 
 
 class TargetError(Exception):
@@ -115,6 +115,7 @@ class Sampler:
             await self._something.wait()
             began = self._clock()
             if self._breaker.admits():
+                self._tell(report)  # that a probe is out
                 await self._round(began)
             self._tell(report)
             pause = self._sampling.interval * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - no secret
@@ -148,7 +149,7 @@ class Sampler:
         return dict.fromkeys(wanted, why), why.detail
 
     def _take(self, query: Query, answer: Answer, sampled: float) -> None:
-        if isinstance(answer, Reading):
+        if isinstance(answer, Value):
             self._samples.put(query, Sample(answer.value, answer.committed, sampled, answer.state))
             self._without.pop(query, None)
             return

@@ -46,9 +46,13 @@ class Connections:
             TargetError: there is no connection, or no answer.
         """
         connection = await self._connected(address)
+        try:
+            sent = connection.send(request)
+        except (KafkaError, NotImplementedError) as error:
+            raise TargetError("unsupported", f"{_text(address)}: {_cause(error)}") from error
         answered = False
         try:
-            answer = await connection.send(request)
+            answer = await sent
             answered = True
         except (KafkaError, TimeoutError, OSError) as error:
             raise TargetError("unreachable", f"{_text(address)}: {_cause(error)}") from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from observers.kafka_lag.questions import INVALID_TOPIC, UNKNOWN_TOPIC, Metadata, Partition
-from observers.sampler import Answer, Failure, Nothing, Reading, TargetError
+from observers.sampler import Answer, Failure, Nothing, TargetError, Value
 from xds_server.ir.facts import LagQuery
 
 OK = "ok"
@@ -75,7 +75,7 @@ def answer(query: LagQuery, found: Found, *, stalled: bool = False) -> Answer:
     if isinstance(positions, Failure):
         return positions
     value, committed = total(positions)
-    return Reading(value, committed, _state(query, positions, found.groups, stalled=stalled))
+    return Value(value, committed, _state(query, positions, found.groups, stalled=stalled))
 
 
 def _absent(query: LagQuery, commits: Commits, metadata: Metadata) -> Answer | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -10,11 +11,16 @@ from observers.base import Meter, Observer, Report, Sampling
 from observers.kafka_lag.observer import KafkaLag
 from observers.kafka_lag.options import ClusterOptions, Security
 from observers.registry import plugged_in
+from xds_server.ir.facts import LagQuery, Observation
 from xds_server.settings import observers as sections
 from xds_server.settings.root import Settings
+from xds_server.telemetry import names
+from xds_server.telemetry.metrics import Metrics, Readings
 
 _RETRY = 5.0
 """Seconds after which an observer that ended by an error is started again."""
+
+_BREAKER_STATES = ("closed", "open", "half_open")
 
 _log = structlog.get_logger()
 
@@ -25,6 +31,40 @@ def make_observers(settings: Settings, meter: Meter) -> list[Observer]:
     if settings.observers.kafka is not None:
         made.append(_kafka(settings.observers.kafka, meter))
     return made + plugged_in(settings.observers.plug_ins)
+
+
+def observe_observers(metrics: Metrics, observers: Sequence[Observer], clock: Callable[[], float]) -> None:
+    """Have the gauges of the table read from what observers know; `clock` gives POSIX seconds."""
+
+    def known() -> list[Observation]:
+        return [each for observer in observers for each in observer.observations()]
+
+    def lag() -> Readings:
+        return [
+            ((query.cluster, query.group, ",".join(query.topics)), value)
+            for query, value in ((each.query, each.value) for each in known())
+            if isinstance(query, LagQuery) and value is not None
+        ]
+
+    def age() -> Readings:
+        now = clock()
+        return [((each.query.observer, str(each.query)), now - each.sampled) for each in known() if each.sampled]
+
+    def breaker() -> Readings:
+        states = {(each.query.observer, _target(each)): each.breaker for each in known()}
+        return [
+            ((*guarded, state), float(state == now)) for guarded, now in states.items() for state in _BREAKER_STATES
+        ]
+
+    metrics.observe(names.KAFKA_LAG, lag)
+    metrics.observe(names.OBSERVER_SAMPLE_AGE, age)
+    metrics.observe(names.OBSERVER_BREAKER, breaker)
+
+
+def _target(observation: Observation) -> str:
+    """What the breaker guards."""
+    query = observation.query
+    return query.cluster if isinstance(query, LagQuery) else query.observer
 
 
 def _kafka(kafka: sections.Kafka, meter: Meter) -> KafkaLag:

@@ -76,6 +76,14 @@ class Metrics:
         self._counters[names.PREFLIGHT_CHECKS].add((outcome,))
         self._histograms[names.PREFLIGHT_SECONDS].record((), seconds)
 
+    def sampled(self, observer: str, target: str, seconds: float) -> None:
+        """Count a round of asking a target (a Kafka cluster), and how long it took."""
+        self._histograms[names.OBSERVER_SAMPLE_SECONDS].record((observer, target), seconds)
+
+    def sample_failed(self, observer: str, target: str, reason: str) -> None:
+        """Count a query that a round could not answer; `reason` is a constant word."""
+        self._counters[names.OBSERVER_FAILURES].add((observer, target, reason))
+
     def observe(self, gauge: Metric, read: Callable[[], Readings]) -> None:
         """Have a gauge of the table `names` read at each scrape, on the event loop: values by label values."""
         self._gauges[gauge] = read

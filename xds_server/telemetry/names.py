@@ -98,6 +98,37 @@ PREFLIGHT_CHECKS = Metric(
 PREFLIGHT_SECONDS = Metric(
     "tidegate_preflight_seconds", Kind.HISTOGRAM, (), "Time that the check of one change took.", _ROUND_TRIP
 )
+KAFKA_LAG = Metric(
+    "tidegate_kafka_lag",
+    Kind.GAUGE,
+    ("cluster", "group", "topics"),
+    "Records that a consumer group has still to read; partitions without a commit count from their beginning.",
+)
+OBSERVER_SAMPLE_AGE = Metric(
+    "tidegate_observer_sample_age_seconds",
+    Kind.GAUGE,
+    ("observer", "key"),
+    "Age of the newest value of a query, also when it is too old to be used.",
+)
+OBSERVER_BREAKER = Metric(
+    "tidegate_observer_breaker_state",
+    Kind.GAUGE,
+    ("observer", "target", "state"),
+    "1 for the state that the breaker of a target is in: closed, open, half_open.",
+)
+OBSERVER_SAMPLE_SECONDS = Metric(
+    "tidegate_observer_sample_seconds",
+    Kind.HISTOGRAM,
+    ("observer", "target"),
+    "Time that a round of asking a target took.",
+    _ROUND_TRIP,
+)
+OBSERVER_FAILURES = Metric(
+    "tidegate_observer_failures_total",
+    Kind.COUNTER,
+    ("observer", "target", "reason"),
+    "Queries that a round could not answer.",
+)
 
 ALL = (
     CONNECTED_NODES,
@@ -125,5 +156,10 @@ ALL = (
     REQUESTS_REJECTED,
     PREFLIGHT_CHECKS,
     PREFLIGHT_SECONDS,
+    KAFKA_LAG,
+    OBSERVER_SAMPLE_AGE,
+    OBSERVER_BREAKER,
+    OBSERVER_SAMPLE_SECONDS,
+    OBSERVER_FAILURES,
 )
 """Every metric, in the order in which the reference page lists them."""

@@ -1,0 +1,103 @@
+"""A lag observer that runs beside a test, and what it has told so far."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from observers.base import Sampling
+from observers.kafka_lag.observer import KafkaLag
+from observers.kafka_lag.options import ClusterOptions
+from xds_server.ir.facts import LagQuery, Observation
+
+SLACK = float(os.environ.get("TIDEGATE_TEST_SLACK", "3"))
+"""Machines differ: every limit in seconds is multiplied by this."""
+
+FAST = Sampling(interval=0.2, timeout=1.0, ttl=2.0, failures=3, reset=1.0)
+"""Times of a test: short, and with room for a busy machine."""
+
+
+class Meter:
+    """Counts what samplers tell."""
+
+    def __init__(self) -> None:
+        self.rounds: list[tuple[str, float]] = []
+        self.failures: Counter[tuple[str, str]] = Counter()
+
+    def sampled(self, observer: str, target: str, seconds: float) -> None:
+        """See `observers.base.Meter`."""
+        assert observer == "kafka"
+        self.rounds.append((target, seconds))
+
+    def sample_failed(self, observer: str, target: str, reason: str) -> None:
+        """See `observers.base.Meter`."""
+        assert observer == "kafka"
+        self.failures[target, reason] += 1
+
+
+class Watcher:
+    """What the observer told, newest last."""
+
+    def __init__(self, observer: KafkaLag, meter: Meter) -> None:
+        self.observer = observer
+        self.meter = meter
+        self.told: list[Observation] = []
+        self._more = asyncio.Event()
+
+    def report(self, observations: Sequence[Observation]) -> None:
+        """Take what is told."""
+        self.told += observations
+        self._more.set()
+
+    def of(self, query: LagQuery) -> list[Observation]:
+        """What was told of one query."""
+        return [each for each in self.told if each.query == query]
+
+    def now(self, query: LagQuery) -> Observation:
+        """What is known of one query now."""
+        (found,) = [each for each in self.observer.observations() if each.query == query]
+        return found
+
+    async def until(self, query: LagQuery, right: Callable[[Observation], bool], seconds: float = 10.0) -> Observation:
+        """Wait until something that is told from now on is right."""
+        begin = len(self.told)
+        try:
+            async with asyncio.timeout(seconds * SLACK):
+                while True:
+                    for each in self.told[begin:]:
+                        if each.query == query and right(each):
+                            return each
+                    self._more.clear()
+                    await self._more.wait()
+        except TimeoutError:
+            raise AssertionError(f"not told in time; last: {self.of(query)[-3:]}") from None
+
+
+def at(bootstrap: str) -> ClusterOptions:
+    """A cluster without login."""
+    host, _, port = bootstrap.rpartition(":")
+    return ClusterOptions(((host, int(port)),))
+
+
+@asynccontextmanager
+async def watching(
+    clusters: Mapping[str, ClusterOptions],
+    queries: Iterable[LagQuery],
+    sampling: Sampling = FAST,
+    stall_samples: int = 3,
+) -> AsyncIterator[Watcher]:
+    """An observer that runs."""
+    meter = Meter()
+    observer = KafkaLag("kafka", clusters, sampling, meter, stall_samples)
+    watcher = Watcher(observer, meter)
+    observer.want(queries)
+    task = asyncio.create_task(observer.run(watcher.report))
+    try:
+        yield watcher
+        assert not task.done(), "the observer has ended"
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
