@@ -46,6 +46,8 @@ def use_all(metrics: Metrics) -> None:
     metrics.sequencer_timeout("rds")
     metrics.rejected("too_large")
     metrics.checked("accepted", 0.2)
+    metrics.sampled("kafka", "default", 0.02)
+    metrics.sample_failed("kafka", "default", "timeout")
 
 
 def observe_all(metrics: Metrics) -> None:
@@ -67,6 +69,8 @@ async def test_counts(metrics: Metrics) -> None:
     assert found["tidegate_sequencer_timeouts_total", (("type", "rds"),)] == 1
     assert found["tidegate_requests_rejected_total", (("reason", "too_large"),)] == 1
     assert found["tidegate_pushes_total", (("type", "eds"),)] == 0
+    failed = (("observer", "kafka"), ("reason", "timeout"), ("target", "default"))
+    assert found["tidegate_observer_failures_total", failed] == 1
 
 
 async def test_latencies(metrics: Metrics) -> None:
