@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -12,9 +11,8 @@ from typing import Any
 
 import aiohttp
 
-import xds_server
 from xds_server.demo.polling import until
-from xds_server.demo.processes import Child, ProcessEndedError
+from xds_server.demo.processes import Child, ProcessEndedError, our_environment
 from xds_server.demo.yaml_files import to_yaml
 
 Json = dict[str, Any]
@@ -48,7 +46,7 @@ class ControlPlane:
         command = [sys.executable, "-m", "xds_server", "serve", "--config", str(config)]
         command += ["--address-file", str(addresses)]
         self._child = await Child.spawn(
-            "tidegate", command, log=self._folder / "tidegate.log", environment=_environment()
+            "tidegate", command, log=self._folder / "tidegate.log", environment=our_environment()
         )
         self.addresses = json.loads(await self._child.wait_for_file(addresses, within))
         self._session = self._session or aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5))
@@ -109,6 +107,11 @@ class ControlPlane:
         answer = await self.get(f"/v1/nodes/{node}")
         return next((entry for entry in answer.get("nodes", []) if entry["connected"]), {})
 
+    async def gateway(self, namespace: str, name: str) -> Json:
+        """What `/v1/gateways/{namespace}/{name}` says of the gateway; {} while it is not known."""
+        answer = await self.get(f"/v1/gateways/{namespace}/{name}")
+        return next(iter(answer.get("gateways", [])), {})
+
     async def sequence(self, group: str = "default") -> int:
         """The number of the group's newest version, 0 without any."""
         return int((await self.group(group)).get("seq", 0))
@@ -136,10 +139,3 @@ class ControlPlane:
         for section, values in self._settings.items():
             ours[section] = {**ours.get(section, {}), **values} if isinstance(values, dict) else values
         return ours
-
-
-def _environment() -> dict[str, str]:
-    """So that `-m xds_server` finds this very package, installed or not, and its log is written as it happens."""
-    parent = str(Path(xds_server.__file__).resolve().parent.parent)
-    path = os.pathsep.join(filter(None, [parent, os.environ.get("PYTHONPATH", "")]))
-    return {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}

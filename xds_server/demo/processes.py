@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import xds_server
 from xds_server.demo import tether
 from xds_server.demo.polling import until
 
@@ -91,6 +92,13 @@ class Child:
             return _read(path)
 
         return await until(written, within=within, what=f"{self.name} writes {path.name}")
+
+
+def our_environment() -> dict[str, str]:
+    """So that `python -m` finds this very package, installed or not, and a log is written as it happens."""
+    parent = str(Path(xds_server.__file__).resolve().parent.parent)
+    path = os.pathsep.join(filter(None, [parent, os.environ.get("PYTHONPATH", "")]))
+    return {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
 
 
 def _read(path: Path) -> str | None:

@@ -1,0 +1,79 @@
+"""The demo's own look at a group's lag, apart from Tidegate's: so that it knows when a threshold was really passed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+PERIOD = 0.05
+"""Seconds from one reading to the next."""
+
+PATIENCE = 2.0
+"""Seconds that a request to the broker may take."""
+
+
+class Passed(NamedTuple):
+    """A lag that was awaited. `at` (POSIX seconds) is the reading before it, so never later than it really was."""
+
+    lag: int
+    at: float
+
+
+class LagReader:
+    """Reads the lag of one group on one topic by a client of its own that joins nothing."""
+
+    def __init__(self, bootstrap: str, topic: str, group: str) -> None:
+        """Read from the cluster at `bootstrap`; nothing is asked yet."""
+        self._topic = topic
+        self._client = Consumer(
+            {"bootstrap.servers": bootstrap, "group.id": group, "enable.auto.commit": False, "log_level": 0}
+        )
+
+    async def read(self) -> int:
+        """The lag now: over all partitions, the end less what is committed. Raises KafkaException."""
+        return await asyncio.to_thread(self._read)
+
+    async def has_committed(self) -> bool:
+        """Whether the group has committed anything; not while there is no topic yet. Raises KafkaException."""
+        return any(partition.offset >= 0 for partition in await asyncio.to_thread(self._committed))
+
+    async def passes(self, wanted: Callable[[int], bool], *, within: float) -> Passed:
+        """Wait for a lag that is wanted. Raises TimeoutError after `within` seconds, KafkaException."""
+        deadline = time.monotonic() + within
+        before = time.time()
+        while True:
+            now = time.time()
+            lag = await self.read()
+            if wanted(lag):
+                return Passed(lag, before)
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"not within {within:g} s: the awaited lag (last: {lag})")
+            before = now
+            await asyncio.sleep(PERIOD)
+
+    async def close(self) -> None:
+        """Give up the connections."""
+        await asyncio.to_thread(self._client.close)
+
+    def _read(self) -> int:
+        # Commits before ends: the other way round a lag could be negative.
+        committed = self._committed()
+        if not committed:
+            raise KafkaException(f"no topic {self._topic}")
+        return sum(self._behind(partition) for partition in committed)
+
+    def _committed(self) -> list[TopicPartition]:
+        found = self._client.list_topics(self._topic, timeout=PATIENCE).topics[self._topic]
+        partitions = [TopicPartition(self._topic, number) for number in found.partitions]
+        return self._client.committed(partitions, timeout=PATIENCE)
+
+    def _behind(self, committed: TopicPartition) -> int:
+        edges = self._client.get_watermark_offsets(committed, timeout=PATIENCE)
+        if edges is None:
+            raise KafkaException(f"no answer on {committed.topic} {committed.partition}")
+        first, end = edges
+        return end - (committed.offset if committed.offset >= 0 else first)
