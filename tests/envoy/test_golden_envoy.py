@@ -1,5 +1,7 @@
 """Golden cases of `validate --envoy`: files in `tests/golden/envoy/CASE/in`, and what a real Envoy makes of them.
 
+It takes what comes of every golden case of gateways, too.
+
 `TIDEGATE_GOLDEN=write` writes the outputs anew; look at the difference before you commit it.
 """
 
@@ -9,13 +11,18 @@ import os
 import stat
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from tests.support import golden_gateways
 from tests.support.binaries import envoy_command
 from xds_server.cli.main import app
+from xds_server.snapshot.preflight.envoy import EnvoyChecker
+from xds_server.translate.inline import inline
+from xds_server.wire.resource import Resource
 
 pytestmark = [pytest.mark.envoy, pytest.mark.timeout(120)]
 
@@ -33,6 +40,18 @@ def test_golden(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         expected.write_text(result.output)
     assert "planted" not in result.output
     assert result.output == expected.read_text()
+
+
+@pytest.mark.parametrize("case", golden_gateways.CASES, ids=lambda case: case.name)
+def test_envoy_takes_what_comes_of_gateways(case: Path) -> None:
+    for group in golden_gateways.by_group(golden_gateways.ends_of(case)).values():
+        static = inline(group, partial(_find, group))
+        assert static.unchecked == ()
+        assert EnvoyChecker(envoy_command()).ask(static.body, 60.0) is None
+
+
+def _find(resources: list[Resource], type_url: str, name: str) -> Resource | None:
+    return next((each for each in resources if (each.type_url, each.name) == (type_url, name)), None)
 
 
 def test_good_files(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,8 +32,14 @@ def model_of(case: Path, engine: Engine) -> Model:
     """The model of a case, on an engine where nothing is made of it yet."""
     standings: Input[ObjectKey, Standing] = engine.input("standings")
     model = build(engine, standings)
-    found: dict[ObjectKey, Standing] = {}
-    for document in read_yaml(case.joinpath("in.yaml").read_text()):
+    engine.update(standings.edit(standings_of(case / "in.yaml")))
+    return model
+
+
+def standings_of(file: Path) -> dict[ObjectKey, Standing | None]:
+    """What stands under each identity after the manifests of a file have been read."""
+    found: dict[ObjectKey, Standing | None] = {}
+    for document in read_yaml(file.read_text()):
         assert isinstance(document.value, dict)
         origin = Origin("files", "in.yaml", document.number, document.line)
         decoded = decode_manifest(document.value, origin, "default")
@@ -41,8 +47,7 @@ def model_of(case: Path, engine: Engine) -> Model:
             found[decoded.key] = Standing(decoded)
         else:
             found[ObjectKey.of(decoded[0].origin)] = Standing(None, decoded)
-    engine.update(standings.edit(found))
-    return model
+    return found
 
 
 def judge(found: object, expected: Path) -> None:

@@ -137,16 +137,12 @@ def _attachments(_: Read, __: GatewayKey, gateway: Gateway) -> dict[Place, Attac
 
 
 def _use(found: list[tuple[Place, Attachment]]) -> SocketUse:
-    """The senior one says what is spoken; a gateway has one listener there, its first."""
+    """The senior one says what is spoken, and keeps out who speaks otherwise."""
     found.sort(key=lambda each: (each[1].seniority, each[0].gateway, each[1].rank))
-    first = found[0][1].listener
-    stands: list[tuple[Place, Stand]] = []
-    holders: dict[GatewayKey, Origin] = {}
-    for place, attached in found:
-        lost_to = holders.get(place.gateway)
-        if attached.listener.protocol is not first.protocol:
-            lost_to = found[0][1].origin
-        if lost_to is None:
-            holders[place.gateway] = attached.origin
-        stands.append((place, Stand(attached, lost_to)))
-    return SocketUse(first.protocol, first.address, first.port, tuple(stands))
+    senior = found[0][1]
+    stands = tuple(
+        (place, Stand(attached, None if attached.listener.protocol is senior.listener.protocol else senior.origin))
+        for place, attached in found
+    )
+    first = senior.listener
+    return SocketUse(first.protocol, first.address, first.port, stands)

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from xds_server.derive.collection import Collection, Read
 from xds_server.ir.decision import GatewayReport, RouteReport
 from xds_server.ir.facts import RouteKey
-from xds_server.ir.gateway import Gateway, GatewayKey, Protocol, Route
+from xds_server.ir.gateway import Gateway, GatewayKey, Protocol
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.translate.gateway.claims import HostKey, HostOwner, Place, is_kept, places_of
@@ -29,7 +29,10 @@ def reports_of(work: Work, parts: Collection[RouteKey, RoutePart]) -> Collection
             gateway.policy,
             routes=_routes(read, work, gateway),
             invalid=(*gateway.problems, *_port_conflicts(read, work, gateway), *_host_conflicts(read, work, gateway)),
-            unresolved=(*_missing(read, work, gateway), *_secrets(read, work, gateway)),
+            unresolved=(
+                *(problem for route in gateway.routes for problem in route.missing),
+                *_secrets(read, work, gateway),
+            ),
             applied=_applied(read, work, gateway, parts),
         )
 
@@ -79,20 +82,6 @@ def _host_conflict(read: Read, work: Work, gateway: Gateway, key: HostKey, owner
     where = listener_name(Protocol.HTTP if use is None else use.protocol, key.socket)
     message = f"host {key.host!r} on {where} is kept by {_holder(owner.origin)}; not served for it: {names}"
     return Problem(gateway.origin, "HostConflict", message, "spec.routes")
-
-
-def _missing(read: Read, work: Work, gateway: Gateway) -> Iterator[Problem]:
-    for route in gateway.routes:
-        yield from route.missing
-        yield from _absent(read, work, gateway, route)
-
-
-def _absent(read: Read, work: Work, gateway: Gateway, route: Route) -> Iterator[Problem]:
-    named = (("backendService", route.primary), ("degradeService", route.degrade))
-    for field, backend in named:
-        if backend is not None and read(work.decided.states, backend) is None:
-            message = f"route {route.key.route!r}: there is no backend {backend}"
-            yield Problem(gateway.origin, "BackendNotFound", message, f"spec.routes.{field}")
 
 
 def _secrets(read: Read, work: Work, gateway: Gateway) -> Iterator[Problem]:

@@ -65,13 +65,6 @@ def test_a_port_belongs_to_the_senior_gateway_and_its_protocol() -> None:
     assert found.names("sds") == []
 
 
-def test_a_gateway_has_one_listener_on_a_port() -> None:
-    twice = (HTTP, Listener("again", "0.0.0.0", 8080))
-    found = derived(gateway(route("orders"), listeners=twice))
-    assert reasons(found.report().invalid) == ["PortConflict"]
-    assert domains(found) == {"*": ["shop/web/orders"]}
-
-
 def test_on_port_0_everybody_has_an_own_port() -> None:
     free = Listener("http", "127.0.0.1", 0)
     late = gateway(route("x", gateway="late"), name="late", listeners=(free,))
@@ -89,7 +82,7 @@ def test_what_is_missing_is_told_and_the_rest_served() -> None:
     )
     found = derived(web, backend("carts", "10.0.0.1"))
     report = found.report()
-    assert reasons(report.unresolved) == ["PortNotFound", "BackendNotFound", "SecretNotFound"]
+    assert reasons(report.unresolved) == ["PortNotFound", "SecretNotFound"]
     assert [each.decision.choice for each in report.routes] == [Choice.REJECTED, Choice.PRIMARY]
     assert found.names("lds") == ["http-8080"]
 

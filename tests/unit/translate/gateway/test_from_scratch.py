@@ -60,7 +60,7 @@ def gateways(draw: st.DrawFn) -> Gateway:
         name=name,
         group=draw(st.sampled_from(["default", "edge"])),
         created=draw(st.sampled_from(["2025", "2026"])),
-        listeners=draw(st.lists(st.sampled_from(LISTENERS), max_size=2, unique_by=lambda each: each.name)),
+        listeners=draw(st.lists(st.sampled_from(LISTENERS), max_size=2, unique_by=lambda each: each.port)),
         fail_open=draw(st.booleans()),
     )
 
