@@ -8,8 +8,10 @@ import time
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
+from k8s_source.kinds.decode import decode_manifest
 from xds_server.admin import AdminDeps, AdminServer, Evidence
 from xds_server.admin.rights import rights_of
+from xds_server.app.model import GatewayModel
 from xds_server.credentials.tls import watch_tls
 from xds_server.credentials.watched import Credentials
 from xds_server.settings.root import Settings
@@ -124,8 +126,10 @@ def _flow(settings: Settings, state: State, telling: Telling) -> Flow:
     later = asyncio.get_running_loop().call_soon
     groups = Groups(time.time, history.count, later, history.age, prune=prune_routes)
     preflight = _preflight(settings, telling.metrics)
+    model = GatewayModel()
+    model.restore({}, [snapshots[-1] for snapshots in state.restored.values()])
     pipeline = Pipeline(
-        Assembler(Locating(decode), prune_routes, preflight.refused if preflight else None),
+        Assembler(Locating(decode), prune_routes, preflight.refused if preflight else None, model),
         groups,
         Coalesce(quiet.quiet, quiet.max),
         telling.metrics,
@@ -133,7 +137,9 @@ def _flow(settings: Settings, state: State, telling: Telling) -> Flow:
         keep=state.save,
         traced=telling.traces.change,
     )
-    sources = [(source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings, decode)]
+    sources = [
+        (source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings, decode, decode_manifest)
+    ]
     push = next(((each, feed) for each, feed in sources if isinstance(each, PushSource)), None)
     if push is not None:
         push[0].tie(PushTies(pipeline, groups, push[1], telling.audit, state))
@@ -188,7 +194,7 @@ def _observe(metrics: Metrics, flow: Flow, tracker: Tracker, credentials: Creden
 def _evidence(settings: Settings) -> Evidence:
     """What an archive has beside what is served."""
     paths = [entry.path for entry in settings.sources if isinstance(entry, FilesEntry)]
-    return Evidence(lambda: inputs(paths, archived_document), settings.model_dump(mode="json"))
+    return Evidence(lambda: inputs(paths, archived_document, decode_manifest), settings.model_dump(mode="json"))
 
 
 def _preflight(settings: Settings, metrics: Metrics) -> Preflight | None:

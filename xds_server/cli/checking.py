@@ -56,8 +56,9 @@ def summary(inputs: Inputs) -> str:
     groups = _number(len(inputs.groups), "group")
     errors = _number(len(inputs.problems), "error") if inputs.problems else "no errors"
     resources = _number(_resources(inputs), "resource")
-    nothing = "" if inputs.groups or inputs.problems else "; nothing is declared there"
-    return f"{_number(inputs.files, 'file')}, {resources} in {groups}, {errors}{nothing}"
+    objects = f"{_number(inputs.objects, 'object')}, " if inputs.objects else ""
+    nothing = "" if inputs.groups or inputs.problems or inputs.objects else "; nothing is declared there"
+    return f"{_number(inputs.files, 'file')}, {objects}{resources} in {groups}, {errors}{nothing}"
 
 
 def _resources(inputs: Inputs) -> int:

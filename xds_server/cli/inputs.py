@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from k8s_source.kinds.decode import decode_manifest
+from xds_server.app.model import GatewayModel
 from xds_server.ir.declared import NativeDocument, Unit
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem, ProblemError
-from xds_server.snapshot.assemble import assemble
+from xds_server.snapshot.scratch import assemble
 from xds_server.snapshot.snapshot import LeftOut, Snapshot
 from xds_server.sources.files import load
 from xds_server.translate.expected import nearest
@@ -25,7 +27,8 @@ Documents = Mapping[Origin, NativeDocument]
 class Inputs:
     """`files` counts what was read, `problems` are in the order of files and lines.
 
-    `several` are the paths of the files that have more than one document, `documents` all that were read.
+    `several` are the paths of the files that have more than one document, `documents` all that were read,
+    `objects` counts those of manifests.
     """
 
     files: int
@@ -33,18 +36,22 @@ class Inputs:
     problems: list[Problem]
     several: frozenset[str]
     documents: Documents = field(default_factory=dict)
+    objects: int = 0
 
 
 def read(paths: Sequence[Path]) -> Inputs:
     """Read paths and assemble what they declare."""
-    units = {str(path): load(path) for path in paths}
-    assembly = assemble(units, decode, prune_routes)
+    units = {str(path): load(path, decode_object=decode_manifest) for path in paths}
+    assembly = assemble(units, decode, prune_routes, GatewayModel())
     read_units = [unit for each in units.values() for unit in each]
     declared = (document for unit in read_units for document in unit.documents)
     documents = {document.origin: document for document in declared if isinstance(document, NativeDocument)}
     left_out = _left_out(assembly.groups, assembly.problems, documents)
-    problems = sorted([*_told(assembly.problems, documents), *left_out], key=_order)
-    return Inputs(len(read_units), assembly.groups, problems, frozenset(_several(read_units)), documents)
+    reported = (each for report in assembly.reports for each in (*report.invalid, *report.unresolved))
+    told = dict.fromkeys([*_told(assembly.problems, documents), *reported, *left_out])
+    problems = sorted(told, key=_order)
+    objects = sum(len(unit.objects) for unit in read_units)
+    return Inputs(len(read_units), assembly.groups, problems, frozenset(_several(read_units)), documents, objects)
 
 
 def _left_out(groups: Mapping[str, Snapshot], problems: Iterable[Problem], documents: Documents) -> Iterator[Problem]:
@@ -95,7 +102,7 @@ def _missing(document: NativeDocument, snapshot: Snapshot) -> Iterator[tuple[str
 
 def _several(units: Iterable[Unit]) -> Iterator[str]:
     for unit in units:
-        origins = [*(each.origin for each in unit.documents), *(each.origin for each in unit.problems)]
+        origins = [each.origin for each in (*unit.documents, *unit.objects, *unit.problems)]
         if any(origin.document > 1 for origin in origins):
             yield origins[0].path
 

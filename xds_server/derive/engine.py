@@ -48,6 +48,7 @@ class Engine:
     def __init__(self) -> None:
         self._collections: list[Collection[Any, Any]] = []
         self._due: list[int] = []
+        self._changes = Changes()
 
     def input(self, name: str) -> Input[K, V]:
         """A collection that `update` changes."""
@@ -84,14 +85,19 @@ class Engine:
         return self._add(Union(name, len(self._collections), *parents))
 
     def update(self, *edits: Edit) -> Changes:
-        """Take changes of inputs in, and make anew what they touch; what came of it."""
-        changes = Changes()
+        """Take changes of inputs in, and make anew what they touch; what came of it.
+
+        What an update that failed has begun is ended, and told, by the next one.
+        """
+        changes = self._changes
         for collection, values in edits:
             self._spread(collection, collection.settle(values, eq), changes)
         while self._due:
-            collection = self._collections[heappop(self._due)]
+            collection = self._collections[self._due[0]]
             if isinstance(collection, Derived):
                 self._refresh(collection, changes)
+            heappop(self._due)
+        self._changes = Changes()
         return changes
 
     def _add(self, collection: _C) -> _C:

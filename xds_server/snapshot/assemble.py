@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from xds_server.derive.engine import Fault
-from xds_server.derive.outcome import Outcome
 from xds_server.ir.declared import Unit
 from xds_server.ir.facts import RouteKey, Verdict
 from xds_server.ir.origin import Origin
@@ -14,7 +12,7 @@ from xds_server.ir.problem import Problem
 from xds_server.snapshot.catalog import Catalog
 from xds_server.snapshot.closure import Closure, Key, Prune
 from xds_server.snapshot.compile import Address, Decode, compile_unit, duplicate
-from xds_server.snapshot.derivation import Derivation, Deriving
+from xds_server.snapshot.derivation import Derivation, Deriving, Round
 from xds_server.snapshot.hold import Types, pin
 from xds_server.snapshot.seeds import Seeds
 from xds_server.snapshot.snapshot import Change, Hold, LeftOut, Snapshot
@@ -110,9 +108,10 @@ class Assembler:
         objects = self._derivation.store.catalog.objects(rank) if self._derivation is not None else {}
         return dict(sorted((self.catalog.objects(rank) | objects).items()))
 
-    def outcome(self) -> tuple[Outcome, Sequence[Fault]]:
-        """What came of the last `apply` beside snapshots, and what failed in it by a fault of ours."""
-        return (self._derivation.outcome, self._derivation.faults) if self._derivation is not None else (Outcome(), ())
+    @property
+    def derived(self) -> Round:
+        """What came of the derivation in the last `apply`."""
+        return self._derivation.last if self._derivation is not None else Round()
 
     def apply(
         self,
@@ -222,26 +221,6 @@ class Assembler:
         seq = before.seq + 1 if before else 1
         snapshot = self._published[group] = Snapshot(group, seq, now, types, wanted.left_out, origin, held)
         return snapshot
-
-
-@dataclass(slots=True)
-class Assembly:
-    """The outcome of one assembly from scratch."""
-
-    groups: dict[str, Snapshot] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-
-
-def assemble(units_by_source: Mapping[str, Iterable[Unit]], decode: Decode, prune: Prune) -> Assembly:
-    """Assemble once from scratch, as `validate` and `render` need it."""
-    assembler = Assembler(decode, prune)
-    batches = [
-        Batch(rank, source, {unit.key: unit for unit in units})
-        for rank, (source, units) in enumerate(units_by_source.items())
-    ]
-    snapshots = assembler.apply(batches, 0.0)
-    problems = [problem for batch in batches for problem in assembler.catalog.problems(batch.rank)]
-    return Assembly({snapshot.group: snapshot for snapshot in snapshots}, problems)
 
 
 def _by_type(served: Mapping[Key, Resource | None]) -> dict[str, dict[str, Resource | None]]:

@@ -29,12 +29,14 @@ _RANK = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class Round:
     """What came of one round of derivation: what is not as before, and what failed by a fault of ours."""
 
     resources: Mapping[Address, Resource | None] = field(default_factory=dict)
     outcome: Outcome = field(default_factory=Outcome)
     faults: Sequence[Fault] = ()
+    made: Mapping[str, int] = field(default_factory=dict)
+    """How many items of which collection were made."""
 
 
 class Deriving(Protocol):
@@ -44,7 +46,7 @@ class Deriving(Protocol):
     def resources(self) -> Mapping[Address, Resource]:
         """All that is derived now."""
 
-    def update(self, objects: Mapping[ObjectKey, Standing | None], verdicts: Mapping[RouteKey, Verdict]) -> Derived:
+    def update(self, objects: Mapping[ObjectKey, Standing | None], verdicts: Mapping[RouteKey, Verdict]) -> Round:
         """Take changes in (None: gone), at the price of what they touch; what came of them."""
 
 
@@ -53,10 +55,8 @@ class Derivation:
 
     def __init__(self, catalog: Catalog[Address, Resource], deriving: Deriving) -> None:
         self.store = ObjectStore()
-        self.outcome = Outcome()
-        """What came of the last round beside resources."""
-        self.faults: Sequence[Fault] = ()
-        """What failed in the last round by a fault of ours."""
+        self.last = Round()
+        """What came of the last round."""
         self._catalog = catalog
         self._deriving = deriving
         self._seeded: dict[str, int] = {}
@@ -107,7 +107,7 @@ class Derivation:
     def run(self, verdicts: Mapping[RouteKey, Verdict]) -> set[Address]:
         """Derive what has changed; the addresses that this touches."""
         made = self._deriving.update(self.store.changes(), verdicts)
-        self.outcome, self.faults = made.outcome, made.faults
+        self.last = made
         changes: dict[str, dict[Address, Resource | None]] = {}
         for address, resource in made.resources.items():
             if address[0] not in self._needs:
@@ -137,4 +137,4 @@ class Derivation:
 def is_derived(resource: Resource) -> bool:
     """Whether a resource was made of objects: what is declared natively is its own origin."""
     versions = [origin.api_version for origin in resource.origins]
-    return bool(versions and versions[0]) and not versions[0].startswith(PREFIX)
+    return not versions or (bool(versions[0]) and not versions[0].startswith(PREFIX))

@@ -15,13 +15,13 @@ from typing import Protocol
 
 import structlog
 
-from xds_server.derive.engine import Fault
 from xds_server.derive.outcome import Outcome
 from xds_server.ir.events import EventKind
 from xds_server.ir.facts import RouteKey, Verdict
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.assemble import Assembler, Batch
+from xds_server.snapshot.derivation import Round
 from xds_server.snapshot.feed import Feed, SourceReport
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.snapshot import Change, Hold, Snapshot
@@ -211,7 +211,7 @@ class Pipeline:
             feed.problems = self._assembler.problems(rank, feed.name)
             feed.objects = self._assembler.objects(rank)
         self._publish_all(snapshots, first, started, ended)
-        self._tell(*self._assembler.outcome())
+        self._tell(self._assembler.derived)
         if is_whole:
             self._groups.set_synced()
             self.synced.set()
@@ -229,12 +229,12 @@ class Pipeline:
                 self._publish(snapshot, trace)
         self._meter.push_latency(time.monotonic() - first)
 
-    def _tell(self, outcome: Outcome, faults: Sequence[Fault]) -> None:
-        for fault in faults:
+    def _tell(self, made: Round) -> None:
+        for fault in made.faults:
             _log.error("derivation_failed", item=f"{fault.collection} {fault.key}", exc_info=fault.error)
-        if outcome:
+        if made.outcome:
             for told in self._followers:
-                told(outcome)
+                told(made.outcome)
 
     def _note_taken_in(self, handed: int) -> None:
         self._taken_in = handed

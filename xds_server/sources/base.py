@@ -10,10 +10,10 @@ from xds_server.ir.objects import Object
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 
-DecodeObject = Callable[[Mapping[str, object], Origin, str], Object | tuple[Problem, ...] | None]
+DecodeObject = Callable[[Mapping[str, object], Origin, str], Object | tuple[Problem, ...]]
 """(manifest, its origin, the group of the folder it stands in) → the object, or what is wrong with it.
 
-None for a kind that is not known. Each problem has an origin with the object's kind, namespace and name as far as they
+A kind that is not known is wrong too. Each problem has an origin with the object's kind, namespace and name as far as they
 can be told, and the field as a path (`spec.routes[0].path`). It is called in threads, and never raises.
 """
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from xds_server.settings.root import Settings
 from xds_server.settings.sources import GROUP, FilesEntry, PlugInEntry, PushEntry
-from xds_server.sources.base import Source
+from xds_server.sources.base import DecodeObject, Source
 from xds_server.sources.files import FilesSource
 from xds_server.sources.push import PushSource
 from xds_server.sources.push.intake import Decode
@@ -18,17 +18,18 @@ Factory = Callable[..., Source]
 """Called with `name=` and the entry's own keys."""
 
 
-def make_sources(settings: Settings, decode: Decode) -> list[Source]:
+def make_sources(settings: Settings, decode: Decode, decode_object: DecodeObject) -> list[Source]:
     """A source for each entry of the settings, named by its kind, and by its place where a kind comes again.
 
-    `decode` is for the source that looks into what it is given before it takes it.
+    `decode` is for the source that looks into what it is given before it takes it, `decode_object` for those that
+    read manifests.
     """
     sources: list[Source] = []
     for entry in settings.sources:
         taken = {source.name for source in sources}
         name = entry.kind if entry.kind not in taken else f"{entry.kind}-{len(sources) + 1}"
         if isinstance(entry, FilesEntry):
-            sources.append(FilesSource(name, Path(entry.path), entry.watch, settings.files.settle))
+            sources.append(FilesSource(name, Path(entry.path), entry.watch, settings.files.settle, decode_object))
         elif isinstance(entry, PushEntry):
             limits = Limits(entry.max_sets, entry.max_resources)
             sources.append(PushSource(name, decode, limits, entry.expect))

@@ -1,4 +1,4 @@
-"""The files source: native xDS documents (and, later, manifests) from a directory, reloaded as it changes."""
+"""The files source: native xDS documents and manifests from a directory, reloaded as it changes."""
 
 from xds_server.sources.files.positions import locate, locate_all, places
 from xds_server.sources.files.reader import load

@@ -6,11 +6,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from xds_server.ir.declared import Declared
+from xds_server.sources.base import DecodeObject
 from xds_server.sources.files.reader import load
 
 
-def inputs(paths: Sequence[Path], show: Callable[[Declared], object]) -> list[dict[str, object]]:
-    """Each file below these paths with its documents as `show` gives them, and its problems. It reads, so it blocks."""
+def inputs(
+    paths: Sequence[Path], show: Callable[[Declared], object], decode_object: DecodeObject
+) -> list[dict[str, object]]:
+    """Each file below these paths: its documents as `show` gives them, which objects it has, and its problems.
+
+    It reads, so it blocks.
+    """
     return [
         {
             "source": str(path),
@@ -26,8 +32,12 @@ def inputs(paths: Sequence[Path], show: Callable[[Declared], object]) -> list[di
                 }
                 for each in unit.documents
             ],
+            "objects": [
+                {"object": str(each.key), "document": each.origin.document, "line": each.origin.line}
+                for each in unit.objects
+            ],
             "problems": [str(each) for each in unit.problems],
         }
         for path in paths
-        for unit in load(path)
+        for unit in load(path, decode_object=decode_object)
     ]

@@ -1,4 +1,4 @@
-"""From the bytes of one file to what it declares: native documents, each with its origin, and problems. Pure."""
+"""From the bytes of one file to what it declares: native documents and objects, each with its origin, and problems. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from xds_server.ir.declared import REDACTED_MARK, NativeDocument, Unit
+from xds_server.ir.objects import Object
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
+from xds_server.sources.base import DecodeObject
 from xds_server.sources.files.document import LISTED, Document, SyntaxFaultError, is_name
 from xds_server.sources.files.json_reader import read_json
 from xds_server.sources.files.positions import locate_all
@@ -35,6 +37,8 @@ _EXPECTED = (
 _NO_SUCH_FIELD = "Envoy's file form has no field of a name that stands here"
 _MOST_KEYS_SHOWN = 5
 
+_Found = NativeDocument | Object | Problem
+
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
@@ -57,7 +61,18 @@ def broken(place: FilePlace, reason: str, message: str, line: int = 0, document:
     return Unit(place.key, problems=(Problem(origin, reason, message),), broken=True)
 
 
-def parse(place: FilePlace, data: bytes) -> Unit:
+def unsupported(body: Mapping[str, object], origin: Origin, _group: str) -> tuple[Problem, ...]:
+    """The decoder of manifests of those who know no kinds."""
+    version, kind = str(body["apiVersion"]), str(body["kind"])
+    what = f"kind {kind} ({version})" if _MANIFEST.fullmatch(f"{kind} {version}") else "this kind"
+    metadata = body.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
+    namespace, name = (each if isinstance(each := known.get(key), str) else "" for key in ("namespace", "name"))
+    origin = replace(origin, api_version=version, kind=kind, namespace=namespace, name=name)
+    return (Problem(origin, "UnsupportedKind", f"manifests of {what} are not supported", "kind"),)
+
+
+def parse(place: FilePlace, data: bytes, decode_object: DecodeObject = unsupported) -> Unit:
     """The unit of a file with this content. Never raises for any content."""
     try:
         text = data.decode("utf-8-sig")
@@ -66,16 +81,17 @@ def parse(place: FilePlace, data: bytes) -> Unit:
         message = f"expected text in UTF-8, found the byte 0x{data[error.start]:02x} at offset {error.start}"
         return broken(place, "NotText", message, line)
     read = read_json if place.path.lower().endswith(".json") else read_yaml
-    documents: list[NativeDocument] = []
-    problems: list[Problem] = []
+    found: list[_Found] = []
     try:
         for document in read(text):
-            for found in _declared(place, document):
-                (problems if isinstance(found, Problem) else documents).append(found)  # type: ignore[arg-type]
+            found += _declared(place, document, decode_object)
     except SyntaxFaultError as fault:
         column = f"column {fault.column}: " if fault.column else ""
         return broken(place, "InvalidSyntax", column + fault.message, fault.line, fault.document)
-    return Unit(place.key, tuple(documents), problems=_located(text, problems))
+    documents = tuple(each for each in found if isinstance(each, NativeDocument))
+    objects = tuple(each for each in found if isinstance(each, Object))
+    problems = [each for each in found if isinstance(each, Problem)]
+    return Unit(place.key, documents, objects, _located(text, problems))
 
 
 def _located(text: str, problems: list[Problem]) -> tuple[Problem, ...]:
@@ -89,7 +105,7 @@ def _located(text: str, problems: list[Problem]) -> tuple[Problem, ...]:
     )
 
 
-def _declared(place: FilePlace, document: Document) -> Iterator[NativeDocument | Problem]:
+def _declared(place: FilePlace, document: Document, decode_object: DecodeObject) -> Iterator[_Found]:
     value = document.value
     origin = Origin(place.source, place.path, document.number, document.line)
     if value is None:
@@ -97,7 +113,8 @@ def _declared(place: FilePlace, document: Document) -> Iterator[NativeDocument |
     if not isinstance(value, dict):
         yield Problem(origin, "UnknownForm", f"{_EXPECTED}, found {_kind(value)}")
     elif "apiVersion" in value and "kind" in value and "@type" not in value:
-        yield _unsupported(value, origin)
+        found = decode_object(value, origin, place.group)
+        yield from found if isinstance(found, tuple) else (found,)
     elif LISTED in value and (type_name(value) in {"", _RESPONSE}):
         yield from _listed(place, document, value, origin)
     elif "@type" in value:
@@ -148,16 +165,6 @@ def _named(origin: Origin, body: Mapping[str, object]) -> Origin:
         kind=type_name(body).rpartition(".")[2],
         name=name if isinstance(name, str) else "",
     )
-
-
-def _unsupported(value: Mapping[str, object], origin: Origin) -> Problem:
-    version, kind = str(value["apiVersion"]), str(value["kind"])
-    metadata = value.get("metadata")
-    known = metadata if isinstance(metadata, dict) else {}
-    namespace, name = (each if isinstance(each := known.get(key), str) else "" for key in ("namespace", "name"))
-    origin = replace(origin, api_version=version, kind=kind, namespace=namespace, name=name)
-    what = f"kind {kind} ({version})" if _MANIFEST.fullmatch(f"{kind} {version}") else "this kind"
-    return Problem(origin, "UnsupportedKind", f"manifests of {what} are not supported yet", "kind")
 
 
 def type_name(body: Mapping[str, object]) -> str:

@@ -11,8 +11,9 @@ from pathlib import Path
 from xds_server.ir.declared import Unit
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
+from xds_server.sources.base import DecodeObject
 from xds_server.sources.files.content import ChangedError, UnreadableError, read
-from xds_server.sources.files.parse import FilePlace, broken, parse
+from xds_server.sources.files.parse import FilePlace, broken, parse, unsupported
 from xds_server.sources.files.scan import Scan, group_of, rescan, scan
 from xds_server.sources.files.settle import Heard, Settle
 
@@ -38,10 +39,11 @@ class Look:
 class Reader:
     """Remembers what was handed over, so that each look tells only what is new. Not for two threads at a time."""
 
-    def __init__(self, source: str, path: str, settle: float) -> None:
+    def __init__(self, source: str, path: str, settle: float, decode_object: DecodeObject = unsupported) -> None:
         self._source = source
         self._path = path
         self._quiet = settle
+        self._decode_object = decode_object
         self._settle = Settle(settle)
         self._found: Scan | None = None
         self._unsteady: set[str] = set()
@@ -104,7 +106,7 @@ class Reader:
                 self._settle.again(key)
             unit = broken(place, error.reason, error.message)
             return unit if self._is_new(key, error.message.encode(), is_content=False) else None
-        return parse(place, data) if self._is_new(key, data, is_content=True) else None
+        return parse(place, data, self._decode_object) if self._is_new(key, data, is_content=True) else None
 
     def _is_new(self, key: str, data: bytes, *, is_content: bool) -> bool:
         mark = bytes([is_content]) + blake2b(data, digest_size=16).digest()
@@ -118,13 +120,13 @@ class Reader:
         return FilePlace(self._source, key, path, group_of(key))
 
 
-def load(path: str | os.PathLike[str], source: str = "files") -> list[Unit]:
+def load(path: str | os.PathLike[str], source: str = "files", decode_object: DecodeObject = unsupported) -> list[Unit]:
     """All units of a path, read once, as `tidegate validate` and `tidegate render` need them.
 
     A path that can't be read gives one broken unit that says so. Unlike the source it reads files that are being
     written, too.
     """
-    look = Reader(source, os.fspath(path), 0.0).look()
+    look = Reader(source, os.fspath(path), 0.0, decode_object).look()
     if look.error is not None:
         return [Unit("", problems=(look.error,), broken=True)]
     return list(look.units)

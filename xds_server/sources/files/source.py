@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 
-from xds_server.sources.base import Sink
+from xds_server.sources.base import DecodeObject, Sink
+from xds_server.sources.files.parse import unsupported
 from xds_server.sources.files.reader import Look, Reader
 from xds_server.sources.files.watch import Watch
 
@@ -20,23 +21,32 @@ _PATIENCE = 10.0
 
 
 class FilesSource:
-    """A directory (or one file) of native xDS documents, watched for changes unless `watch` is off.
+    """A directory (or one file) of native xDS documents and manifests, watched for changes unless `watch` is off.
 
-    `settle` is the time in seconds for which a file that is written in place must not change before it is read.
+    `settle` is the time in seconds for which a file that is written in place must not change before it is read,
+    `decode_object` what makes objects of manifests.
     """
 
     kind = "files"
 
-    def __init__(self, name: str, path: str | os.PathLike[str], watch: bool = True, settle: float = 0.5) -> None:  # noqa: FBT001, FBT002
+    def __init__(
+        self,
+        name: str,
+        path: str | os.PathLike[str],
+        watch: bool = True,  # noqa: FBT001, FBT002
+        settle: float = 0.5,
+        decode_object: DecodeObject = unsupported,
+    ) -> None:
         self.name = name
         self.path = os.fspath(path)
         self.watch = watch
         self.settle = settle
+        self.decode_object = decode_object
 
     async def run(self, sink: Sink) -> None:
         """Hand over everything, then each change, until cancelled."""
         watch = Watch(self.path, _POLL)
-        run = _Run(Reader(self.name, self.path, self.settle), sink)
+        run = _Run(Reader(self.name, self.path, self.settle, self.decode_object), sink)
         async with asyncio.TaskGroup() as group:
             if self.watch:
                 group.create_task(watch.run(), name=f"watch {self.path}")

@@ -36,6 +36,13 @@ def cluster_name(backend: BackendKey) -> str:
     return f"{backend.namespace}/{backend.service}/{backend.port}"
 
 
+def backend_of(cluster: str) -> BackendKey | None:
+    """The backend of a cluster of that name, None where it is no such name."""
+    namespace, _, rest = cluster.partition("/")
+    service, _, port = rest.partition("/")
+    return BackendKey(namespace, service, int(port)) if port.isascii() and port.isdecimal() else None
+
+
 def secret_name(secret: SecretKey) -> str:
     """The name of a secret."""
     return f"{secret.namespace}/{secret.name}"

@@ -1,0 +1,221 @@
+"""Objects, and what is derived of them: who keeps what, what stays of what can't be read, and what is restored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from xds_server.demo.world import cluster
+from xds_server.derive.outcome import Outcome
+from xds_server.ir.declared import NativeDocument, Unit
+from xds_server.ir.facts import RouteKey, Verdict
+from xds_server.ir.objects import Object, ObjectKey, Standing
+from xds_server.ir.origin import Origin
+from xds_server.ir.problem import Problem
+from xds_server.snapshot.assemble import Assembler, Batch
+from xds_server.snapshot.derivation import Round
+from xds_server.snapshot.objects import ObjectStore
+from xds_server.snapshot.snapshot import Snapshot
+from xds_server.translate.native import decode
+from xds_server.translate.prune import prune_routes
+from xds_server.wire.resource import Resource
+from xds_server.wire.types import CLUSTER
+
+ROUTE = RouteKey("shop", "checkout", "pay")
+
+
+def origin(name: str, file: str = "a.yaml", line: int = 1) -> Origin:
+    return Origin("files", file, 1, line, "tests/v1", "Thing", "shop", name)
+
+
+def thing(name: str, value: str, file: str = "a.yaml") -> Object:
+    key = ObjectKey("tests", "Thing", "shop", name)
+    return Object(key, value, origin(name, file), "g")
+
+
+def bad(name: str, file: str = "a.yaml") -> Problem:
+    return Problem(origin(name, file), "InvalidValue", "no good", "spec")
+
+
+def unit(file: str, *objects: Object | Problem, broken: bool = False) -> Unit:
+    problems = tuple(each for each in objects if isinstance(each, Problem))
+    found = tuple(each for each in objects if isinstance(each, Object))
+    return Unit(file, objects=found, problems=problems, broken=broken)
+
+
+def unreadable(file: str) -> Unit:
+    return unit(file, Problem(Origin("files", file), "InvalidSyntax", "no YAML"), broken=True)
+
+
+class Things:
+    """Makes a cluster of each object, whose bytes are its value and the verdict."""
+
+    def __init__(self) -> None:
+        self.resources: dict[tuple[str, str, str], Resource] = {}
+        self.standings: dict[ObjectKey, Standing] = {}
+        self.calls: list[set[str]] = []
+        self._verdict = ""
+
+    def update(self, objects: Mapping[ObjectKey, Standing | None], verdicts: Mapping[RouteKey, Verdict]) -> Round:
+        self._verdict = verdicts.get(ROUTE, self._verdict)
+        self.calls.append({key.name for key in objects})
+        changed: dict[tuple[str, str, str], Resource | None] = {}
+        for key in (*objects, *(self.standings if verdicts else ())):
+            standing = objects.get(key, self.standings.get(key))
+            address = ("g", CLUSTER, key.name)
+            held = standing.object if standing else None
+            if standing is None:
+                self.standings.pop(key, None)
+            else:
+                self.standings[key] = standing
+            body = f"{held.value}{self._verdict}".encode() if held else b""
+            changed[address] = Resource(key.name, CLUSTER, body, origins=(held.origin,)) if held else None
+        for address, resource in changed.items():
+            if resource is None:
+                self.resources.pop(address, None)
+            else:
+                self.resources[address] = resource
+        return Round(changed, Outcome())
+
+
+class World:
+    def __init__(self, *, before: Snapshot | None = None) -> None:
+        self.things = Things()
+        self.assembler = Assembler(decode, prune_routes, deriving=self.things)
+        if before is not None:
+            self.assembler.restore([before], {"files": 0})
+
+    def apply(self, *units: Unit, gone: str = "", pay: Verdict | None = None) -> Snapshot | None:
+        changes: dict[str, Unit | None] = {each.key: each for each in units}
+        if gone:
+            changes[gone] = None
+        told = {ROUTE: pay} if pay is not None else {}
+        made = self.assembler.apply([Batch(0, "files", changes)], 1.0, None, told)
+        return made[0] if made else None
+
+
+def contents(snapshot: Snapshot | None) -> dict[str, str]:
+    assert snapshot is not None
+    return {each.name: each.body.decode() for each in snapshot.typeset(CLUSTER)}
+
+
+def test_the_first_place_keeps_an_identity_and_the_others_are_told() -> None:
+    store = ObjectStore()
+    store.take(1, "a.yaml", unit("a.yaml", thing("x", "second")))
+    store.take(0, "b.yaml", unit("b.yaml", thing("x", "first", "b.yaml"), thing("x", "again", "b.yaml")))
+    (standing,) = store.changes().values()
+    assert standing is not None
+    assert standing.object is not None
+    assert standing.object.value == "first"
+    assert [(each.reason, each.origin.path) for each in store.catalog.problems(0)] == [("DuplicateObject", "b.yaml")]
+    (problem,) = store.catalog.problems(1)
+    assert (problem.reason, problem.field) == ("DuplicateObject", "metadata.name")
+    assert problem.message == "Thing/shop/x is declared already in b.yaml:1, which keeps the name"
+    assert store.catalog.objects(1) == {"Thing": 1}
+    store.take(0, "b.yaml", None)
+    (standing,) = store.changes().values()
+    assert standing is not None
+    assert standing.object is not None
+    assert standing.object.value == "second"
+    assert not store.catalog.problems(1)
+    assert not store.changes()
+
+
+def test_an_object_that_can_not_be_read_keeps_its_last_good_form_and_the_rest_goes_on() -> None:
+    store = ObjectStore()
+    store.take(0, "a.yaml", unit("a.yaml", thing("x", "old"), thing("y", "old"), thing("z", "old")))
+    store.changes()
+    store.take(0, "a.yaml", unit("a.yaml", bad("x"), replace(bad("x"), field="status"), thing("y", "new")))
+    found = {key.name: each for key, each in store.changes().items()}
+    assert found["z"] is None
+    assert found["x"] is not None
+    assert found["x"].object is not None
+    assert (found["x"].object.value, [each.field for each in found["x"].problems]) == ("old", ["spec", "status"])
+    assert found["y"] == Standing(thing("y", "new"))
+    store.take(0, "a.yaml", unit("a.yaml", thing("x", "new"), thing("y", "new")))
+    assert next(iter(store.changes().values())) == Standing(thing("x", "new"))
+
+
+def test_an_object_that_was_never_good_stands_with_what_is_wrong() -> None:
+    store = ObjectStore()
+    store.take(0, "a.yaml", unit("a.yaml", bad("x")))
+    assert list(store.changes().values()) == [Standing(None, (bad("x"),))]
+    store.take(0, "a.yaml", None)
+    assert list(store.changes().values()) == [None]
+
+
+def test_a_place_that_can_not_be_read_or_named_keeps_all_it_had() -> None:
+    store = ObjectStore()
+    store.take(0, "a.yaml", unit("a.yaml", thing("x", "old")))
+    store.changes()
+    assert not store.take(0, "a.yaml", unreadable("a.yaml"))
+    assert not store.take(0, "a.yaml", unit("a.yaml", Problem(Origin("files", "a.yaml", 1, 1), "Unnamed", "no name")))
+    assert not store.changes()
+    store.take(0, "a.yaml", unit("a.yaml"))
+    assert list(store.changes().values()) == [None]
+
+
+def test_a_round_costs_what_changed_and_tells_what_made_it() -> None:
+    world = World()
+    world.apply(unit("a.yaml", *(thing(f"t{number}", "1") for number in range(100))), unit("b.yaml", thing("x", "1")))
+    snapshot = world.apply(unit("b.yaml", thing("x", "2", "b.yaml")))
+    assert world.things.calls[-1] == {"x"}
+    assert contents(snapshot)["x"] == "2"
+    assert snapshot is not None
+    assert (snapshot.origin.source, snapshot.origin.change) == ("files", "b.yaml")
+    assert world.assembler.objects(0) == {"Thing": 101}
+    snapshot = world.apply(pay=Verdict.OVER)
+    assert snapshot is not None
+    assert (snapshot.origin.source, snapshot.origin.change) == ("observers", "shop/checkout/pay: over")
+    assert contents(snapshot)["x"] == "2over"
+
+
+def test_a_name_that_is_declared_natively_too_is_the_native_one() -> None:
+    world = World()
+    native = NativeDocument(
+        "g", cluster("x", type="STATIC", eds_cluster_config=None), Origin("files", "native.yaml", 1, 1)
+    )
+    snapshot = world.apply(unit("a.yaml", thing("x", "1")), Unit("native.yaml", (native,)))
+    assert snapshot is not None
+    assert snapshot.typeset(CLUSTER).resources["x"].origins[0].path == "native.yaml"
+    assert [(each.name, each.reason) for each in snapshot.left_out] == [("x", "DuplicateName")]
+    assert [each.reason for each in world.assembler.problems(0, "files")] == ["DuplicateName"]
+    assert contents(world.apply(gone="native.yaml")) == {"x": "1"}
+
+
+def before(*units: Unit) -> Snapshot:
+    snapshot = World().apply(*units)
+    assert snapshot is not None
+    return snapshot
+
+
+def test_after_a_start_what_was_derived_stays_until_all_it_was_made_of_is_read() -> None:
+    old = before(unit("a.yaml", thing("x", "1")), unit("b.yaml", thing("y", "1", "b.yaml")))
+    world = World(before=old)
+    assert world.apply(unit("a.yaml", thing("x", "2")), unreadable("b.yaml")) is None
+    assert world.apply(unit("a.yaml", thing("x", "3"))) is None
+    assert contents(world.apply(unit("b.yaml", thing("y", "2", "b.yaml")))) == {"x": "3", "y": "2"}
+    assert world.apply(unreadable("b.yaml")) is None
+    assert contents(world.apply(unit("a.yaml", thing("x", "4")))) == {"x": "4", "y": "2"}
+
+
+def test_after_a_start_an_object_that_can_not_be_read_holds_what_was_derived() -> None:
+    world = World(before=before(unit("a.yaml", thing("x", "1"), thing("y", "1"))))
+    assert world.apply(unit("a.yaml", bad("x"), thing("y", "2"))) is None
+    assert contents(world.apply(unit("a.yaml", thing("y", "2")))) == {"y": "2"}
+
+
+def test_after_a_start_what_is_declared_no_more_goes() -> None:
+    old = before(unit("a.yaml", thing("x", "1")), unit("b.yaml", thing("y", "1", "b.yaml")))
+    assert contents(World(before=old).apply(unit("a.yaml", thing("x", "1")))) == {"x": "1"}
+    world = World(before=old)
+    assert world.apply(unreadable("b.yaml"), unit("a.yaml", thing("x", "1"))) is None
+    assert contents(world.apply(gone="b.yaml")) == {"x": "1"}
+
+
+def test_after_a_start_a_source_that_declares_nothing_is_taken_for_one_that_is_not_there_yet() -> None:
+    world = World(before=before(unit("a.yaml", thing("x", "1"))))
+    assert world.apply() is None
+    assert [each.reason for each in world.assembler.problems(0, "files")] == ["NothingDeclared"]
+    assert contents(world.apply(unit("b.yaml", thing("y", "1", "b.yaml")))) == {"y": "1"}
+    assert not world.assembler.problems(0, "files")

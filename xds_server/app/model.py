@@ -1,0 +1,67 @@
+"""Composes derivation: objects to the model, the model and facts to resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from k8s_source.to_ir.build import build
+from xds_server.derive.collection import Input
+from xds_server.derive.engine import Engine
+from xds_server.derive.facts import facts_of
+from xds_server.derive.memory import Memory
+from xds_server.derive.outcome import Outcome
+from xds_server.ir.backend import BackendKey, Locality
+from xds_server.ir.decision import Decision
+from xds_server.ir.facts import RouteKey, Verdict
+from xds_server.ir.objects import ObjectKey, Standing
+from xds_server.snapshot.compile import Address
+from xds_server.snapshot.derivation import Round, is_derived
+from xds_server.snapshot.snapshot import Snapshot
+from xds_server.translate.gateway import derive_gateways, read_back
+from xds_server.translate.gateway.names import backend_of
+from xds_server.wire.resource import Resource
+from xds_server.wire.types import ENDPOINT
+
+
+class GatewayModel:
+    """All that is derived, from objects to resources; see `Deriving`. For one thread at a time."""
+
+    def __init__(self) -> None:
+        self._engine = Engine()
+        self._objects: Input[ObjectKey, Standing] = self._engine.input("objects")
+        self._model = build(self._engine, self._objects)
+        self._facts = facts_of(self._engine)
+        self._derived = derive_gateways(self._engine, self._model, self._facts)
+        self._memory = Memory(self._facts, self._model.backends)
+
+    @property
+    def resources(self) -> Mapping[Address, Resource]:
+        """All that is derived now."""
+        return self._derived.resources.values
+
+    def restore(self, good: Mapping[RouteKey, Decision], snapshots: Iterable[Snapshot]) -> None:
+        """Begin with what was remembered before: the last good decisions, and what each group was served last."""
+        self._engine.update(*self._memory.restored(good, _endpoints(snapshots)))
+
+    def update(self, objects: Mapping[ObjectKey, Standing | None], verdicts: Mapping[RouteKey, Verdict]) -> Round:
+        """Take changes in, at the price of what they touch; what came of them."""
+        told = {route: verdict if verdict is Verdict.OVER else None for route, verdict in verdicts.items()}
+        changes = self._engine.update(self._objects.edit(objects), self._facts.verdicts.edit(told))
+        resources, decisions = changes.of(self._derived.resources), changes.of(self._derived.decisions)
+        backends = changes.of(self._model.backends)
+        reports, watches = changes.of(self._derived.reports), changes.of(self._derived.watches)
+        # It is read only where nothing is healthy, of which nothing is written: nothing comes of it.
+        self._engine.update(*self._memory.edits(decisions, backends))
+        return Round(resources, Outcome(reports, watches, decisions), changes.faults, changes.made)
+
+
+def _endpoints(snapshots: Iterable[Snapshot]) -> dict[BackendKey, tuple[Locality, ...]]:
+    """The endpoints of backends in what was served; those that it says there are none of are not remembered."""
+    found: dict[BackendKey, tuple[Locality, ...]] = {}
+    for snapshot in snapshots:
+        for resource in snapshot.typeset(ENDPOINT):
+            backend = backend_of(resource.name) if is_derived(resource) and resource.is_known else None
+            localities = read_back(resource) if backend is not None else ()
+            if backend is not None and localities:
+                found[backend] = localities
+    return found
