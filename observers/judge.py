@@ -30,6 +30,9 @@ Later = Callable[[float, Callable[[], None]], Timer]
 Changed = Callable[[Mapping[RouteKey, Verdict]], None]
 """Takes the verdicts that changed."""
 
+Noted = Callable[[Iterable[RouteKey]], None]
+"""Takes routes of which what they watch has become known, or unknown."""
+
 Want = Callable[[str, Sequence[Query]], None]
 """Takes all that is wanted of the observer of that name."""
 
@@ -52,9 +55,12 @@ class Judge:
         later: Later,
         changed: Changed,
         want: Want,
+        noted: Noted,
+        *,
         restored: Mapping[RouteKey, Conclusion] | None = None,
     ) -> None:
         """Take times from `clock` (POSIX seconds); begin with the conclusions of an earlier process."""
+        self._noted = noted
         self._clock = clock
         self._later = later
         self._changed = changed
@@ -94,7 +100,9 @@ class Judge:
             query = observation.query
             if query not in self._watchers:
                 continue
-            self._now[query] = observation
+            before, self._now[query] = self._now[query], observation
+            if (before.value is None) is not (observation.value is None):
+                self._noted(self._watchers[query])
             if observation.value is not None:
                 self._known[query] = observation
             for route in self._watchers[query]:
@@ -105,6 +113,10 @@ class Judge:
     def queries(self, observer: str) -> list[Query]:
         """What is wanted of an observer, each once."""
         return [query for query in self._watchers if query.observer == observer]
+
+    def observations(self) -> list[Observation]:
+        """What was last reported of all that is wanted."""
+        return list(self._now.values())
 
     def reading(self, route: RouteKey) -> Reading | None:
         """What is known of the value that a route watches; None when it watches none."""

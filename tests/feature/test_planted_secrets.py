@@ -169,7 +169,7 @@ def _holds(stream: Stream, key: str, names: set[str]) -> bool:
 
 async def come_out(place: Place) -> None:
     """Ask for everything that can be asked."""
-    values = {"group": GROUP, "node": NODE, "owner": "billing"}
+    values = {"group": GROUP, "node": NODE, "owner": "billing", "namespace": "shop", "name": "edge"}
     current = json.loads(await place.ask("GET", f"/v1/groups/{GROUP}"))
     for operation in OPERATIONS:
         query = f"?group={GROUP}&type=sds&name=pair" if operation.path in ("/v1/explain", "/v1/export") else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -10,12 +11,14 @@ from typing import Protocol
 from aiohttp import web
 
 from xds_server.admin.worker import Worker
+from xds_server.ir.facts import Observation
 from xds_server.snapshot.feed import SourceReport
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.snapshot import Hold, Snapshot
 from xds_server.sources.push import PushSource
 from xds_server.status.audit import Audit
 from xds_server.status.events import EventBus
+from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.state import OnDisk
 from xds_server.status.tracker import Tracker
 from xds_server.wire.resource import Resource
@@ -47,7 +50,7 @@ class AdminDeps:
     """All that the handlers use. Every call but `render` is made on the event loop; `render` in a worker thread.
 
     `ready` gives None, or why the process is not ready. `metrics_text` takes an `Accept` header and gives body
-    and content type. `stored` waits until what is served, and the audit log, are on disk; `on_disk` tells what of a snapshot is by now. `push` is None where no source of that kind is configured. `replica` is this process's name among replicas (in Kubernetes the pod's).
+    and content type. `observations` is all that observers know; `clock` gives POSIX seconds. `stored` waits until what is served, and the audit log, are on disk; `on_disk` tells what of a snapshot is by now. `push` is None where no source of that kind is configured. `replica` is this process's name among replicas (in Kubernetes the pod's).
     """
 
     groups: Groups
@@ -60,10 +63,13 @@ class AdminDeps:
     rollbacks: Rollbacks
     audit: Audit
     stored: Callable[[], Awaitable[None]]
+    gateways: GatewayBook
+    observations: Callable[[], Sequence[Observation]]
     push: PushSource | None = None
     replica: str = field(default_factory=socket.gethostname)
     evidence: Evidence = Evidence()
     on_disk: Callable[[Snapshot], OnDisk | None] = lambda _snapshot: None
+    clock: Callable[[], float] = time.time
 
 
 DEPS = web.AppKey("deps", AdminDeps)

@@ -14,6 +14,8 @@ from xds_server.admin import (
     change_shapes,
     events,
     export,
+    gateway_shapes,
+    gateways,
     groups,
     health,
     node_shapes,
@@ -170,11 +172,28 @@ OPERATIONS = (
         (Parameter("node", "Id of a node that is connected."),),
         _MISSING,
     ),
+    Operation(
+        "/v1/gateways",
+        gateways.list_gateways,
+        "All gateways: where their routes lead, and why.",
+        gateway_shapes.Gateways,
+    ),
+    Operation(
+        "/v1/gateways/{namespace}/{name}",
+        gateways.show_gateway,
+        "One gateway, as a list of one.",
+        gateway_shapes.Gateways,
+        (Parameter("namespace", "Namespace of a gateway."), Parameter("name", "Name of a gateway.")),
+        _MISSING,
+    ),
+    Operation(
+        "/v1/observers", gateways.list_observers, "What is known of all that routes watch.", gateway_shapes.Observers
+    ),
     Operation("/v1/sources", origins.list_sources, "How the sources fare.", shapes.Sources),
     Operation(
         "/v1/explain",
         origins.explain,
-        "Which objects made a resource.",
+        "Which objects and observations made a resource.",
         shapes.Explanation,
         (_OF_GROUP, _TYPE, _NAME),
         _WRONG_OR_MISSING,

@@ -12,6 +12,8 @@ from k8s_source.kinds.decode import decode_manifest
 from xds_server.admin import AdminDeps, AdminServer, Evidence
 from xds_server.admin.rights import rights_of
 from xds_server.app.model import GatewayModel
+from xds_server.app.observing import make_observers, observe_observers
+from xds_server.app.watching import Watching
 from xds_server.credentials.tls import watch_tls
 from xds_server.credentials.watched import Credentials
 from xds_server.settings.root import Settings
@@ -29,10 +31,13 @@ from xds_server.sources.push.rpc import PushService
 from xds_server.sources.registry import make_sources
 from xds_server.status.audit import Audit
 from xds_server.status.events import EventBus
-from xds_server.status.gauges import observe_fleet, observe_store
+from xds_server.status.gateway_book import GatewayBook
+from xds_server.status.gateways import Readings
+from xds_server.status.gauges import observe_fleet, observe_gateways, observe_store
 from xds_server.status.pushes import PushTies
 from xds_server.status.state import State
 from xds_server.status.tracker import Tracker
+from xds_server.status.transitions import Transitions
 from xds_server.stream.admission import grouping_of
 from xds_server.stream.auth import Authenticator
 from xds_server.stream.context import Limits, StreamContext
@@ -76,6 +81,7 @@ class App:
 
     telling: Telling
     flow: Flow
+    watching: Watching
     xds: XdsServer
     admin: AdminServer
     credentials: Credentials
@@ -95,7 +101,8 @@ def build(settings: Settings) -> App:
     flow = _flow(settings, state, telling)
     tracker = Tracker(flow.groups, telling.bus, time.time)
     stopping = asyncio.Event()
-    _observe(telling.metrics, flow, tracker, credentials)
+    watching = _watching(settings, state, telling, flow, tracker)
+    _observe(telling.metrics, flow, tracker, credentials, watching)
     state.tell_damage(telling.audit)
     state.tell_settings(telling.audit)
     rights = rights_of(settings.admin.tokens, credentials)
@@ -107,12 +114,12 @@ def build(settings: Settings) -> App:
         [PushService(flow.push, rights.operator)] if flow.push is not None else [],
     )
     admin = AdminServer(
-        _deps(settings, flow, telling, tracker, stopping),
+        _deps(settings, flow, telling, tracker, watching, stopping=stopping),
         rights,
         watch_tls(credentials, "admin.tls", settings.admin.tls),
         settings.admin.hosts,
     )
-    return App(telling, flow, xds, admin, credentials, stopping)
+    return App(telling, flow, watching, xds, admin, credentials, stopping)
 
 
 def _telling(state: State) -> Telling:
@@ -127,7 +134,7 @@ def _flow(settings: Settings, state: State, telling: Telling) -> Flow:
     groups = Groups(time.time, history.count, later, history.age, prune=prune_routes)
     preflight = _preflight(settings, telling.metrics)
     model = GatewayModel()
-    model.restore({}, [snapshots[-1] for snapshots in state.restored.values()])
+    model.restore(state.routes.good, [snapshots[-1] for snapshots in state.restored.values()])
     pipeline = Pipeline(
         Assembler(Locating(decode), prune_routes, preflight.refused if preflight else None, model),
         groups,
@@ -161,7 +168,20 @@ def _context(settings: Settings, flow: Flow, telling: Telling, tracker: Tracker)
     )
 
 
-def _deps(settings: Settings, flow: Flow, telling: Telling, tracker: Tracker, stopping: asyncio.Event) -> AdminDeps:
+def _watching(settings: Settings, state: State, telling: Telling, flow: Flow, tracker: Tracker) -> Watching:
+    observers = make_observers(settings, telling.metrics)
+    observe_observers(telling.metrics, observers, time.time)
+    transitions = Transitions(telling.audit.emit, telling.metrics, asyncio.get_running_loop().call_later)
+
+    def make_book(readings: Readings) -> GatewayBook:
+        return GatewayBook(flow.groups, tracker, state.routes, readings, transitions, clock=time.time)
+
+    return Watching(flow.pipeline, observers, state.routes, make_book)
+
+
+def _deps(
+    settings: Settings, flow: Flow, telling: Telling, tracker: Tracker, watching: Watching, *, stopping: asyncio.Event
+) -> AdminDeps:
     def unready() -> str | None:
         if stopping.is_set():
             return "shutting down"
@@ -178,17 +198,20 @@ def _deps(settings: Settings, flow: Flow, telling: Telling, tracker: Tracker, st
         flow.pipeline,
         telling.audit,
         flow.state.flushed,
+        watching.book,
+        watching.observations,
         flow.push,
         evidence=_evidence(settings),
         on_disk=flow.state.on_disk,
     )
 
 
-def _observe(metrics: Metrics, flow: Flow, tracker: Tracker, credentials: Credentials) -> None:
+def _observe(metrics: Metrics, flow: Flow, tracker: Tracker, credentials: Credentials, watching: Watching) -> None:
     observe_fleet(metrics, flow.groups, tracker, flow.pipeline.sources)
     if flow.state.store is not None:
         observe_store(metrics, flow.state.store)
     metrics.observe(names.CREDENTIAL_UP, credentials.up)
+    observe_gateways(metrics, watching.book)
 
 
 def _evidence(settings: Settings) -> Evidence:

@@ -108,6 +108,10 @@ def _told(event: Happened) -> str:
             return f"{head}  {data['group']} {data['node']}: {data['type']} {short(data['version'])}: {said}{places}"
         case "source":
             return f"{head}  {data['source']}: {data['error'] or 'no error'}"
+        case "degradation":
+            leads = f" to {data['backend']}" if data["backend"] else ""
+            lag = f", lag {data['lag']} of {data['threshold']}" if data["lag"] is not None else ""
+            return f"{head}  {data['group']} {data['route']}: {data['decision']}{leads} ({data['reason']}{lag})"
         case _:
             rest = {key: value for key, value in data.items() if key != "at"}
             return f"{head}  {json.dumps(rest, ensure_ascii=False)}"

@@ -209,6 +209,28 @@ def nodes(
 
 
 @app.command()
+def gateways(
+    gateway: Annotated[
+        str | None,
+        typer.Argument(metavar="NAMESPACE/NAME", help="Show this gateway, with its conditions and routes."),
+    ] = None,
+    *,
+    admin: Admin = ADMIN,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+    output: Output = View.TABLE,
+) -> None:
+    """Show each gateway: where its routes lead now, and why.
+
+    A name without a namespace is one of the namespace default.
+    """
+    from xds_server.cli import operating
+    from xds_server.cli.client import Access
+
+    raise typer.Exit(operating.gateways(Access(admin, token_file, ca), gateway, as_json=output is View.JSON))
+
+
+@app.command()
 def diff(
     group: Annotated[str, typer.Option(help="The group.")] = "default",
     older: Annotated[str | None, typer.Option("--from", metavar="VERSION", help="Default: the one before.")] = None,
@@ -257,7 +279,7 @@ def events(
     ca: Ca = None,
     output: Output = View.TABLE,
 ) -> None:
-    """Show what happened lately: versions, what nodes accepted and refused, sources.
+    """Show what happened lately: versions, what nodes accepted and refused, decisions, sources.
 
     With -o json each line is one event.
     """

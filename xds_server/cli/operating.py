@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from xds_server.cli import nodes as node_views
+from xds_server.cli import gateways as gateway_views, nodes as node_views
 from xds_server.cli.client import Access, AdminError, Client, decoded
 from xds_server.cli.tables import age, moment, short, show
 from xds_server.cli.text import clean
@@ -25,6 +25,15 @@ def nodes(admin: Access, node: str | None, group: str | None, *, as_json: bool) 
         ask = lambda: Client(admin).get("v1", "nodes", query={"group": group})  # noqa: E731
         return _answer(ask, node_views.show_list, as_json=as_json)
     return _answer(lambda: Client(admin).get("v1", "nodes", node), node_views.show_details, as_json=as_json)
+
+
+def gateways(admin: Access, gateway: str | None, *, as_json: bool) -> int:
+    """All gateways, or one (`NAMESPACE/NAME`) with its routes."""
+    if gateway is None:
+        return _answer(lambda: Client(admin).get("v1", "gateways"), gateway_views.show_list, as_json=as_json)
+    namespace, _, name = gateway.rpartition("/")
+    ask = lambda: Client(admin).get("v1", "gateways", namespace or "default", name)  # noqa: E731
+    return _answer(ask, gateway_views.show_details, as_json=as_json)
 
 
 def diff(admin: Access, group: str, older: str | None, newer: str | None, *, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""The audit log: who changed what, when and why; every version and everything that people and programs did."""
+"""The audit log: who changed what, when and why; every version, every degradation, and what people and programs did."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from itertools import dropwhile, islice
 
-from xds_server.ir.events import EventKind
+from xds_server.ir.events import Event, EventKind
 from xds_server.status.audit_entry import KEPT, Action, Entry
 from xds_server.status.audit_file import Journal
 from xds_server.status.events import EventBus
@@ -16,7 +16,7 @@ from xds_server.status.events import EventBus
 class Audit:
     """Keeps the newest entries in memory and, with a journal, on disk. All calls belong on the event loop.
 
-    Versions and everything else are bounded apart, so that the first do not drive the others out.
+    Versions, degradations and everything else are bounded apart, so that the first two do not drive the others out.
     """
 
     def __init__(self, bus: EventBus, clock: Callable[[], float], journal: Journal | None = None) -> None:
@@ -25,6 +25,7 @@ class Audit:
         self._clock = clock
         self._journal = journal
         self._versions: deque[Entry] = deque(maxlen=KEPT)
+        self._degradations: deque[Entry] = deque(maxlen=KEPT)
         self._actions: deque[Entry] = deque(maxlen=KEPT)
         self._served: dict[str, str] = {}
         for entry in journal.restored if journal is not None else ():
@@ -49,10 +50,21 @@ class Audit:
         return entry
 
     def emit(self, kind: EventKind, data: Mapping[str, object]) -> None:
-        """Tell an event to all who follow; of a version there is an entry of the same number, too."""
+        """Tell an event to all who follow; of a version and a degradation there is an entry of the same number, too."""
         event = self._bus.emit(kind, data)
-        if kind is not EventKind.VERSION:
-            return
+        if kind is EventKind.VERSION:
+            self._add_version(event)
+        elif kind is EventKind.DEGRADATION:
+            self._add_degradation(event)
+
+    def _add_degradation(self, event: Event) -> None:
+        data = event.data
+        target, reason, version = str(data["route"]), str(data["reason"]), str(data["version"])
+        before, after = data["before"], data["after"]
+        self._add(Entry(event.id, event.at, "tidegate", Action.DEGRADATION, target, reason, before, after, version))
+
+    def _add_version(self, event: Event) -> None:
+        data = event.data
         group, version, origin = str(data["group"]), str(data["version"]), data["origin"]
         made = origin if isinstance(origin, Mapping) else {}
         before, self._served[group] = self._served.get(group), version
@@ -76,10 +88,13 @@ class Audit:
         return found[:limit], found[limit - 1].id if len(found) > limit else None
 
     def _newest(self) -> Iterator[Entry]:
-        return heapq.merge(reversed(self._versions), reversed(self._actions), key=lambda each: -each.id)
+        kept = (reversed(self._versions), reversed(self._degradations), reversed(self._actions))
+        return heapq.merge(*kept, key=lambda each: -each.id)
 
     def _place(self, entry: Entry) -> deque[Entry]:
-        return self._versions if entry.action == Action.VERSION else self._actions
+        if entry.action == Action.VERSION:
+            return self._versions
+        return self._degradations if entry.action == Action.DEGRADATION else self._actions
 
     def _add(self, entry: Entry) -> None:
         self._place(entry).append(entry)

@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 
 KEPT = 10_000
-"""Entries that are kept of versions, and of everything else."""
+"""Entries that are kept of versions, of degradations, and of everything else."""
 
 
 class Action(StrEnum):
     """What can be done."""
 
     VERSION = "version"
+    DEGRADATION = "degradation"
     ROLLBACK = "rollback"
     RELEASE = "release"
     PUSH = "push"

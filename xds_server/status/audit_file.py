@@ -1,4 +1,4 @@
-"""The audit log on disk: a line of JSON for each entry; two files for versions and two for everything else."""
+"""The audit log on disk: a line of JSON for each entry; two files for each sort that is bounded apart."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ class Journal:
         """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._versions = _Roll(folder / "versions.jsonl")
+        self._degradations = _Roll(folder / "degradations.jsonl")
         self._actions = _Roll(folder / "actions.jsonl")
-        found = [*self._versions.read(), *self._actions.read()]
+        found = [*self._versions.read(), *self._degradations.read(), *self._actions.read()]
         self.restored = sorted(found, key=lambda entry: entry.id)
         self.writer: Writer[Entry] = Writer(self._write, failed, folder)
 
@@ -38,7 +39,8 @@ class Journal:
 
     def _write(self, entries: Sequence[Entry]) -> None:
         self._versions.append([entry for entry in entries if entry.action == Action.VERSION])
-        self._actions.append([entry for entry in entries if entry.action != Action.VERSION])
+        self._degradations.append([entry for entry in entries if entry.action == Action.DEGRADATION])
+        self._actions.append([entry for entry in entries if entry.action not in (Action.VERSION, Action.DEGRADATION)])
 
 
 class _Roll:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
+from xds_server.ir.decision import Choice
 from xds_server.snapshot.feed import SourceReport
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.history.store import Store
+from xds_server.status.conditions import READY, Status
+from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.tracker import Tracker
 from xds_server.telemetry import names
 from xds_server.telemetry.metrics import Metrics, Readings
@@ -51,3 +55,26 @@ def observe_store(metrics: Metrics, store: Store) -> None:
     metrics.observe(names.STATE_UP, lambda: [((), float(not store.is_failing))])
     metrics.observe(names.STATE_FILES_DAMAGED, lambda: [((), float(len(store.faults)))])
     metrics.observe(names.STATE_STORED_SEQ, lambda: [((group,), seq) for group, seq in dict(store.flushed_seq).items()])
+
+
+def observe_gateways(metrics: Metrics, book: GatewayBook) -> None:
+    """Have the gauges about gateways read from the book."""
+
+    def routes() -> Readings:
+        found: list[tuple[tuple[str, ...], float]] = []
+        for report, _ in book.counted():
+            counts = Counter(route.decision.choice for route in report.routes)
+            found += [((*report.key, choice.value), counts[choice]) for choice in Choice]
+        return found
+
+    def ready() -> Readings:
+        return [
+            (tuple(report.key), float((READY, Status.TRUE) in [each[:2] for each in status.conditions]))
+            for report, status in book.counted()
+        ]
+
+    metrics.observe(names.GATEWAY_ROUTES, routes)
+    metrics.observe(
+        names.GATEWAY_UNKNOWN, lambda: [(tuple(report.key), status.unknown) for report, status in book.counted()]
+    )
+    metrics.observe(names.GATEWAY_READY, ready)

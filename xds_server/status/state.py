@@ -15,6 +15,7 @@ from xds_server.sources.push.model import Changed, Place, PushedSet
 from xds_server.status.audit import Audit
 from xds_server.status.audit_entry import Action
 from xds_server.status.audit_file import Journal
+from xds_server.status.route_memory import RouteMemory
 from xds_server.status.settings_change import changed_settings
 from xds_server.wire.resource import Resource
 
@@ -43,6 +44,10 @@ class State:
         self.store: Store | None = open_store(settings, holds_secrets, clock)
         self.journal = Journal(self.store.audit_folder, self.store.failed) if self.store is not None else None
         self._changed_settings = self._compare(settings)
+        self.routes = RouteMemory(clock)
+        """What is remembered of routes: verdicts for the judge, good decisions for derivation, decisions for the status."""
+        if self.store is not None:
+            self.routes = RouteMemory(clock, self.store.decisions.keep, self.store.decisions.restored)
 
     @property
     def restored(self) -> Mapping[str, Sequence[Snapshot]]:
@@ -99,17 +104,26 @@ class State:
         if self.store is not None and self.journal is not None:
             await self.store.writer.flushed()
             await self.store.pushed.writer.flushed()
+            await self.store.decisions.writer.flushed()
             await self.journal.writer.flushed()
 
     async def run(self) -> None:
         """Write until `close` is called."""
         if self.store is not None and self.journal is not None:
-            await asyncio.gather(self.store.writer.run(), self.store.pushed.writer.run(), self.journal.writer.run())
+            await asyncio.gather(
+                self.store.writer.run(),
+                self.store.pushed.writer.run(),
+                self.store.decisions.writer.run(),
+                self.journal.writer.run(),
+            )
 
     async def close(self) -> None:
         """Write what is left, and let go of the directory; `run` must have been started."""
         if self.store is not None and self.journal is not None:
             await asyncio.gather(
-                self.store.writer.close(), self.store.pushed.writer.close(), self.journal.writer.close()
+                self.store.writer.close(),
+                self.store.pushed.writer.close(),
+                self.store.decisions.writer.close(),
+                self.journal.writer.close(),
             )
             self.store.close()

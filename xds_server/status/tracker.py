@@ -46,16 +46,19 @@ class Tracker:
         self._live: dict[LiveNode, None] = {}
         self._by_group: dict[str, dict[LiveNode, None]] = {}
         self._departed: dict[tuple[str, str], tuple[float, NodeReport]] = {}
+        self._moved: set[str] = set()
 
     def joined(self, node: LiveNode) -> None:
         """Note a stream whose node has said who it is."""
         self._live[node] = None
         self._by_group.setdefault(node.group, {})[node] = None
+        self._moved.add(node.group)
 
     def left(self, node: LiveNode) -> None:
         """Note the end of a stream."""
         if self._live.pop(node, node) is node:
             return
+        self._moved.add(node.group)
         members = self._by_group[node.group]
         del members[node]
         if not members:
@@ -87,18 +90,25 @@ class Tracker:
 
     def completed(self, node: LiveNode) -> None:
         """Note that a node has accepted the current snapshot of its group as a whole."""
+        self._moved.add(node.group)
         group = self._groups.get(node.group)
         if group is not None:
             group.tally.acked += 1
 
     def refused(self, node: LiveNode) -> None:
         """Note that a node has refused something of the current snapshot of its group."""
+        self._moved.add(node.group)
         group = self._groups.get(node.group)
         if group is not None:
             group.tally.nacked += 1
 
     def _emit(self, kind: EventKind, node: LiveNode, data: dict[str, object]) -> None:
         self._bus.emit(kind, {"node": node.id, "group": node.group, **data})
+
+    def moved(self) -> set[str]:
+        """The groups in which a node came, left, accepted all or refused something since the last call."""
+        moved, self._moved = self._moved, set()
+        return moved
 
     def counts(self, group: str) -> NodeCounts:
         """How far the nodes of a group have come."""

@@ -13,6 +13,8 @@ from xds_server.ir.problem import Problem
 MOST = 50
 """Lines of one kind that one event makes; of the rest only the number is told."""
 
+_OF_DEGRADATION = ("route", "group", "decision", "reason", "backend", "lag", "threshold", "version")
+
 log = structlog.get_logger(__name__)
 
 
@@ -60,6 +62,9 @@ class EventLog:
             log.warning("refused", **{**data, "culprit": _places(data.get("culprit"))})
         elif event.kind is EventKind.SOURCE:
             log.info("source", source=data["source"], synced=data["synced"], errors=self._write_problems(data))
+        elif event.kind is EventKind.DEGRADATION:
+            tell = log.info if data["decision"] == "primary" else log.warning
+            tell("degradation", **{key: data[key] for key in _OF_DEGRADATION})
         else:
             log.debug(event.kind.value, **data)
 

@@ -84,6 +84,10 @@ class Metrics:
         """Count a query that a round could not answer; `reason` is a constant word."""
         self._counters[names.OBSERVER_FAILURES].add((observer, target, reason))
 
+    def decided(self, namespace: str, gateway: str, decision: str) -> None:
+        """Count a route of a gateway that leads elsewhere now."""
+        self._counters[names.TRANSITIONS].add((namespace, gateway, decision))
+
     def observe(self, gauge: Metric, read: Callable[[], Readings]) -> None:
         """Have a gauge of the table `names` read at each scrape, on the event loop: values by label values."""
         self._gauges[gauge] = read

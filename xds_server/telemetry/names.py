@@ -129,6 +129,27 @@ OBSERVER_FAILURES = Metric(
     ("observer", "target", "reason"),
     "Queries that a round could not answer.",
 )
+GATEWAY_ROUTES = Metric(
+    "tidegate_gateway_routes",
+    Kind.GAUGE,
+    ("namespace", "gateway", "decision"),
+    "Routes of a gateway by where they lead now: primary, degraded, fail_open or rejected.",
+)
+GATEWAY_UNKNOWN = Metric(
+    "tidegate_gateway_routes_unknown",
+    Kind.GAUGE,
+    ("namespace", "gateway"),
+    "Routes of a gateway whose lag, or other value, is unknown, so that their last decision is held.",
+)
+GATEWAY_READY = Metric(
+    "tidegate_gateway_ready", Kind.GAUGE, ("namespace", "gateway"), "1 when the gateway's condition Ready is True."
+)
+TRANSITIONS = Metric(
+    "tidegate_gateway_transitions_total",
+    Kind.COUNTER,
+    ("namespace", "gateway", "decision"),
+    "Changes of a route's decision, by what was decided.",
+)
 
 ALL = (
     CONNECTED_NODES,
@@ -161,5 +182,9 @@ ALL = (
     OBSERVER_BREAKER,
     OBSERVER_SAMPLE_SECONDS,
     OBSERVER_FAILURES,
+    GATEWAY_ROUTES,
+    GATEWAY_UNKNOWN,
+    GATEWAY_READY,
+    TRANSITIONS,
 )
 """Every metric, in the order in which the reference page lists them."""

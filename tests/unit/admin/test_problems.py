@@ -13,9 +13,6 @@ from xds_server.admin import create_app
 
 LATER = [
     "/v1/switches",
-    "/v1/observers",
-    "/v1/gateways",
-    "/v1/gateways/a/b",
     "/v1/nodes/n1/configuration",
 ]
 

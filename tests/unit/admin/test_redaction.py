@@ -6,7 +6,7 @@ from tests.unit.admin.client import Client, text_of
 from tests.unit.admin.documents import KEY
 from xds_server.admin.operations import OPERATIONS
 
-VALUES = {"group": "default", "version": "1", "node": "n1", "owner": "billing"}
+VALUES = {"group": "default", "version": "1", "node": "n1", "owner": "billing", "namespace": "shop", "name": "edge"}
 QUERIES = ("", "?group=default&type=sds&name=cert", "?from=1&to=2", "?from=2&to=1", "?to=1")
 
 

@@ -52,7 +52,7 @@ async def serve(world: World, tmp_path: Path) -> AsyncIterator[Serve]:
 
 
 def _path(template: str) -> str:
-    path = template.format(group="default", version="1", node="n2", owner="billing")
+    path = template.format(group="default", version="1", node="n2", owner="billing", namespace="shop", name="edge")
     return f"{path}?group=default&type=cds&name=one" if template in ("/v1/explain", "/v1/export") else path
 
 

@@ -7,20 +7,28 @@ from dataclasses import dataclass, field, replace
 
 from tests.unit.admin.documents import KEY, ORIGIN, cluster, endpoints, route, secret
 from xds_server.admin import AdminDeps
+from xds_server.ir.backend import BackendKey
+from xds_server.ir.decision import Choice, Decision, GatewayReport, RouteReport
 from xds_server.ir.declared import NativeDocument
+from xds_server.ir.facts import LagQuery, Observation, Reading, RouteKey, Rule, Verdict, Watch
+from xds_server.ir.gateway import GatewayKey, Policy
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.assemble import Assembler
 from xds_server.snapshot.feed import SourceReport
 from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.history.decisions import Kept
 from xds_server.snapshot.pipeline import Coalesce, Pipeline
 from xds_server.snapshot.snapshot import Change, LeftOut, Snapshot
 from xds_server.snapshot.typeset import Typeset, empty
 from xds_server.status.audit import Audit
 from xds_server.status.config import TypeView
 from xds_server.status.events import EventBus
+from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.node import Accepted, NodeReport, Refused, Sent, TypeReport
+from xds_server.status.route_memory import RouteMemory
 from xds_server.status.tracker import Tracker
+from xds_server.status.transitions import Transitions
 from xds_server.telemetry.metrics import Metrics
 from xds_server.translate.native import decode
 from xds_server.translate.prune import prune_routes
@@ -32,6 +40,20 @@ from xds_server.wire.types import CLUSTER, ENDPOINT, ROUTE, SECRET
 NOW = 1_700_000_000.25
 NOW_TEXT = "2023-11-14T22:13:20.250Z"
 REPLICA = "pod-0"
+GATEWAY = GatewayKey("shop", "edge")
+GATEWAY_ORIGIN = Origin(
+    "files", "edge.yaml", 1, 1, "gateway.tidegate.dev/v1alpha1", "DynamicGateway", *GATEWAY, generation=3
+)
+RULE = Rule(1000, 800)
+KNOWN = Observation(LagQuery("default", "orders"), 1500, sampled=NOW - 2)
+UNKNOWN = Observation(
+    LagQuery("default", "mail", ("in",)),
+    None,
+    unknown="no broker answers",
+    sampled=NOW - 60,
+    state="timeout",
+    breaker="open",
+)
 
 
 def resource(body: Mapping[str, object], origin: Origin = ORIGIN) -> Resource:
@@ -128,10 +150,28 @@ class World:
         self.bus = EventBus(lambda: NOW)
         self.tracker = Tracker(self.groups, self.bus, lambda: NOW)
         self.metrics = Metrics("1.2.3")
+        self.observations = [KNOWN, UNKNOWN]
+        self.readings = {
+            RouteKey(*GATEWAY, "orders"): Reading(
+                Watch(KNOWN.query, RULE), 1500, None, 1500, KNOWN.sampled, "ok", Verdict.OVER
+            ),
+            RouteKey(*GATEWAY, "mail"): Reading(
+                Watch(UNKNOWN.query, RULE), None, UNKNOWN.unknown, 7, UNKNOWN.sampled, "timeout", Verdict.NORMAL
+            ),
+        }
         self.audit = Audit(self.bus, lambda: NOW)
         self.pipeline = Pipeline(
             Assembler(decode, prune_routes), self.groups, Coalesce(), self.metrics, self.audit.emit
         )
+        # It was decided before, so that nothing is told of it now.
+        decided = {each.key: Kept(None, each.decision, NOW) for each in self.gateway().routes}
+        self.memory = RouteMemory(lambda: NOW, restored=decided)
+        transitions = Transitions(self.audit.emit, self.metrics, lambda _seconds, _call: None)
+        self.book = GatewayBook(
+            self.groups, self.tracker, self.memory, self.readings.get, transitions, clock=lambda: NOW
+        )
+        self.book.begin()
+        self.book.take({GATEWAY: self.gateway()})
         self.stored = 0
         self.not_ready: str | None = None
         self.reports: Sequence[SourceReport] = (self.source(),)
@@ -147,6 +187,28 @@ class World:
         ]
         for node in self.nodes:
             self.tracker.joined(node)
+
+    @staticmethod
+    def gateway() -> GatewayReport:
+        """A gateway with a degraded route, one whose lag is unknown, one that watches nothing, and a missing service."""
+        orders, lite = BackendKey("shop", "orders", 80), BackendKey("shop", "orders-lite", 80)
+        routes = (
+            RouteReport(
+                RouteKey(*GATEWAY, "orders"),
+                Decision(Choice.DEGRADED, lite, "over-threshold"),
+                Watch(KNOWN.query, RULE),
+            ),
+            RouteReport(
+                RouteKey(*GATEWAY, "mail"), Decision(Choice.PRIMARY, orders, "healthy"), Watch(UNKNOWN.query, RULE)
+            ),
+            RouteReport(RouteKey(*GATEWAY, "plain"), Decision(Choice.REJECTED, None, "no-healthy-backend"), None),
+        )
+        missing = Problem(
+            GATEWAY_ORIGIN, "ServiceNotFound", "there is no Service shop/gone", "spec.routes[2].backendService"
+        )
+        return GatewayReport(
+            GATEWAY, "default", 3, GATEWAY_ORIGIN, Policy(), routes, unresolved=(missing,), applied="f00d"
+        )
 
     @staticmethod
     def source() -> SourceReport:
@@ -167,6 +229,9 @@ class World:
             self.pipeline,
             self.audit,
             self.store,
+            self.book,
+            lambda: self.observations,
+            clock=lambda: NOW,
             replica=REPLICA,
         )
 

@@ -15,6 +15,7 @@ COMMANDS = {
     "validate",
     "render",
     "status",
+    "gateways",
     "nodes",
     "diff",
     "rollback",

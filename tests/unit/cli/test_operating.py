@@ -43,6 +43,33 @@ def test_a_node_shows_what_it_refused_in_its_own_words(served: Command) -> None:
     assert "n2 (connected)" in output
 
 
+def test_gateways_has_a_line_per_gateway_and_what_stands_out(served: Command) -> None:
+    output = served("gateways").output
+    lines = rows(output)
+    assert lines[0] == ["NAMESPACE", "NAME", "GROUP", "PHASE", "READY", "ROUTES", "ELSEWHERE", "UNKNOWN", "ACKED"]
+    assert lines[1] == ["shop", "edge", "default", "Failed", "no", "3", "2", "1", "-"]
+    assert "shop/edge/orders: degraded to shop/orders-lite:80 for " in output
+    assert "(over-threshold); lag 1500 of 1000" in output
+    assert "(healthy); lag unknown: no broker answers, last known 7" in output
+    assert "shop/edge/plain: rejected for " in output
+
+
+def test_a_gateway_shows_its_conditions_and_routes(served: Command) -> None:
+    output = served("gateways", "shop/edge").output
+    assert output.startswith("shop/edge (Failed)")
+    lines = rows(output)
+    assert ["Accepted", "True", "Accepted"] in [line[:3] for line in lines]
+    assert ["Degraded", "Unknown", "LagUnknown"] in [line[:3] for line in lines]
+    (mail,) = [line for line in lines if line[:1] == ["mail"]]
+    assert "unknown" in mail, "never 0"
+    assert "error      spec.routes[2].backendService: there is no Service shop/gone" in output
+
+
+def test_a_gateway_that_is_not_there(served: Command) -> None:
+    result = served("gateways", "edge", code=1)
+    assert "there is no gateway 'default/edge'" in result.output
+
+
 def test_diff_shows_fields(served: Command) -> None:
     lines = served("diff").output.splitlines()
     assert lines[0].startswith("from ")
@@ -66,6 +93,8 @@ def test_diff_shows_fields(served: Command) -> None:
         (["status"], "/v1/groups"),
         (["nodes"], "/v1/nodes"),
         (["nodes", "n2"], "/v1/nodes/n2"),
+        (["gateways"], "/v1/gateways"),
+        (["gateways", "shop/edge"], "/v1/gateways/shop/edge"),
         (["diff", "--group", "default", "--from", "1"], "/v1/groups/default/diff?from=1"),
     ],
 )

@@ -61,8 +61,14 @@ class World:
         self.time = Clockwork()
         self.told: list[dict[RouteKey, Verdict]] = []
         self.wanted: list[tuple[str, list[Query]]] = []
+        self.noted: list[list[RouteKey]] = []
         self.judge = Judge(
-            lambda: self.time.now, self.time.later, lambda told: self.told.append(dict(told)), self.want, restored
+            lambda: self.time.now,
+            self.time.later,
+            lambda told: self.told.append(dict(told)),
+            self.want,
+            lambda routes: self.noted.append(list(routes)),
+            restored=restored,
         )
 
     def want(self, observer: str, queries: Sequence[Query]) -> None:
@@ -210,6 +216,14 @@ def test_not_sampled_is_unknown(world: World) -> None:
     reading = world.judge.reading(route("a"))
     assert reading is not None
     assert (reading.value, reading.unknown, reading.sampled) == (None, NOT_SAMPLED, 0.0)
+
+
+def test_notes_what_becomes_known_or_unknown(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE), route("b"): Watch(ORDERS, RULE)})
+    for value in (None, 1, 2, None, None, 3):
+        world.time.advance(1)
+        world.sample(value)
+    assert world.noted == [[route("a"), route("b")]] * 3
 
 
 def test_value_counts_as_the_rule_has_it(world: World) -> None:

@@ -16,6 +16,14 @@ from xds_server.status.events import EventBus
 
 VERSION = {"group": "g", "version": "v1", "seq": 1, "origin": {"source": "files", "change": "a.yaml"}}
 
+DEGRADATION = {
+    "route": "shop/edge/orders",
+    "reason": "over-threshold",
+    "before": None,
+    "after": {"decision": "degraded"},
+    "version": "v1",
+}
+
 
 def fail(error: OSError) -> None:
     raise error
@@ -34,6 +42,8 @@ async def written(folder: Path, *actions: Action) -> Audit:
     for action in actions:
         if action is Action.VERSION:
             audit.emit(EventKind.VERSION, VERSION)
+        elif action is Action.DEGRADATION:
+            audit.emit(EventKind.DEGRADATION, DEGRADATION)
         else:
             audit.record(action, "g", actor="op", reason="why", before={"a": 1})
     await journal.writer.close()
@@ -62,6 +72,27 @@ def test_versions_do_not_drive_out_what_people_did() -> None:
     assert len(entries) == KEPT + 1
     assert entries[-1].action is Action.ROLLBACK
     assert more is None
+
+
+def test_degradations_do_not_drive_out_what_people_did() -> None:
+    audit = Audit(EventBus(lambda: 1.0), lambda: 1.0)
+    audit.record(Action.ROLLBACK, "g", actor="op")
+    for _ in range(KEPT + 5):
+        audit.emit(EventKind.DEGRADATION, DEGRADATION)
+    entries, more = audit.page(None, KEPT + 100)
+    assert len(entries) == KEPT + 1
+    assert entries[-1].action is Action.ROLLBACK
+    assert more is None
+
+
+async def test_a_degradation_outlives_the_process(tmp_path: Path) -> None:
+    await written(tmp_path, Action.ROLLBACK, Action.DEGRADATION)
+    (entry, _), _ = (await written(tmp_path)).page(None, 10)
+    after = {"decision": "degraded"}
+    assert entry == Entry(
+        2, 1.0, "tidegate", Action.DEGRADATION, "shop/edge/orders", "over-threshold", None, after, "v1"
+    )
+    assert names(tmp_path) == ["actions.jsonl", "degradations.jsonl"]
 
 
 async def test_what_is_recorded_outlives_the_process_and_numbers_go_on(tmp_path: Path) -> None:

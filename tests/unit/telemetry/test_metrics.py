@@ -48,6 +48,7 @@ def use_all(metrics: Metrics) -> None:
     metrics.checked("accepted", 0.2)
     metrics.sampled("kafka", "default", 0.02)
     metrics.sample_failed("kafka", "default", "timeout")
+    metrics.decided("shop", "edge", "degraded")
 
 
 def observe_all(metrics: Metrics) -> None:

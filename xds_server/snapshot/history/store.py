@@ -13,6 +13,7 @@ from urllib.parse import quote
 import structlog
 
 from xds_server.settings.root import Settings
+from xds_server.snapshot.history.decisions import DecisionFile
 from xds_server.snapshot.history.last_good import Fault, restore_group
 from xds_server.snapshot.history.pushed import PushedFile
 from xds_server.snapshot.history.segments import Bounds, GroupFiles
@@ -57,9 +58,10 @@ class Store:
                 self._restore(folder)
         self.writer = Writer(self._write, self.failed, self._groups)
         self.pushed = PushedFile(root / "push" / "sets.changes", vault, self.failed)
-        for fault in self.pushed.faults:
+        self.decisions = DecisionFile(root / "gateways" / "decisions.json", self.failed)
+        for fault in (*self.pushed.faults, *self.decisions.faults):
             _tell(fault)
-        self.faults += self.pushed.faults
+            self.faults.append(fault)
         if vault.unopened:
             _log.warning("stored_secrets_not_opened", resources=len(vault.unopened), hint=_OTHER_KEY)
 

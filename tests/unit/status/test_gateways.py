@@ -1,0 +1,213 @@
+"""The status of a gateway, as a table: what is known, and what is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.unit.status.gateway_world import (
+    DEGRADED,
+    FAIL_OPEN,
+    HEALTHY,
+    KEY,
+    NOW,
+    ORIGIN,
+    REJECTED,
+    STUCK,
+    by_route,
+    known,
+    problem,
+    report,
+    unknown,
+)
+from xds_server.ir.decision import GatewayReport
+from xds_server.ir.facts import LagQuery, Rule, ValueQuery, Watch
+from xds_server.ir.gateway import GatewayKey, Policy
+from xds_server.snapshot.snapshot import LeftOut
+from xds_server.status.conditions import TOLD, Condition
+from xds_server.status.delivery import Delivery
+from xds_server.status.gateways import GatewayStatus, Readings, status_of
+from xds_server.status.tracker import NodeCounts
+
+VERSION = "3f9a0000000000000000000000000000"
+EVERYWHERE = Delivery(VERSION, nodes=NodeCounts(2, 2, 0), acked=VERSION)
+PUBLISHED = Delivery(VERSION)
+LEFT_OUT = LeftOut("x", "http-8080", "RefusedByEnvoy", "Envoy refuses it: no", (ORIGIN,))
+
+
+def status(
+    found: GatewayReport | None = None, readings: Readings | None = None, delivery: Delivery = EVERYWHERE
+) -> GatewayStatus:
+    return status_of(found or report(), readings or known(5), delivery, NOW)
+
+
+def condition(of: GatewayStatus, kind: str) -> Condition:
+    return next(each for each in of.conditions if each.type == kind)
+
+
+def lines(of: GatewayStatus) -> dict[str, str]:
+    return {each.type: f"{each.status} {each.reason}" for each in of.conditions}
+
+
+FINE = {
+    "Accepted": "True Accepted",
+    "Resolved": "True Resolved",
+    "Degraded": "False AsDeclared",
+    "Programmed": "True Programmed",
+    "Ready": "True Ready",
+}
+INVALID: dict[str, Any] = {"invalid": (problem("DuplicateRoute", "two routes are named a", "spec.routes[1].name"),)}
+MISSING: dict[str, Any] = {"unresolved": (problem("ServiceNotFound", "there is no Service shop/orders-lite"),)}
+LENIENT = Policy(require_envoy_ack=False)
+TABLE: dict[str, tuple[GatewayStatus, str, dict[str, str]]] = {
+    "all is well": (status(), "Ready", {}),
+    "degraded": (status(report({"a": DEGRADED})), "Degraded", {"Degraded": "True OverThreshold"}),
+    "over, and the other backend is no better": (
+        status(report({"a": STUCK})),
+        "Ready",
+        {"Degraded": "False DegradeUnhealthy"},
+    ),
+    "fail open": (
+        status(report({"a": FAIL_OPEN})),
+        "Degraded",
+        {"Degraded": "True NoHealthyBackend", "Ready": "False NoHealthyBackend"},
+    ),
+    "one of two is rejected": (
+        status(report({"a": HEALTHY, "b": REJECTED})),
+        "Degraded",
+        {"Degraded": "True NoHealthyBackend", "Ready": "False NoHealthyBackend"},
+    ),
+    "all are rejected": (
+        status(report({"a": REJECTED, "b": REJECTED})),
+        "Failed",
+        {"Degraded": "True NoHealthyBackend", "Ready": "False NoHealthyBackend"},
+    ),
+    "unknown lag": (status(readings=unknown("no broker answers")), "Ready", {"Degraded": "Unknown LagUnknown"}),
+    "unknown lag of a degraded route": (
+        status(report({"a": DEGRADED}), unknown("no broker answers", 5000, 40)),
+        "Degraded",
+        {"Degraded": "Unknown LagUnknown"},
+    ),
+    "a part is not valid": (
+        status(report(**INVALID)),
+        "Degraded",
+        {"Accepted": "False DuplicateRoute", "Ready": "False NotAccepted"},
+    ),
+    "nothing of it is valid": (
+        status(report({}, **INVALID)),
+        "Failed",
+        {"Accepted": "False DuplicateRoute", "Ready": "False NotAccepted"},
+    ),
+    "a service is missing": (
+        status(report(**MISSING)),
+        "Degraded",
+        {"Resolved": "False ServiceNotFound", "Ready": "False NotResolved"},
+    ),
+    "no routes, and none meant": (status(report({})), "Ready", {}),
+    "nothing is served yet": (
+        status(delivery=Delivery()),
+        "Pending",
+        {"Programmed": "False NotPublished", "Ready": "False NotProgrammed"},
+    ),
+    "no node": (
+        status(delivery=PUBLISHED),
+        "Pending",
+        {"Programmed": "False NoNodes", "Ready": "False NotProgrammed"},
+    ),
+    "not every node has it": (
+        status(delivery=replace(EVERYWHERE, nodes=NodeCounts(3, 1, 0))),
+        "Pending",
+        {"Programmed": "False Pending", "Ready": "False NotProgrammed"},
+    ),
+    "a node refuses": (
+        status(delivery=replace(EVERYWHERE, nodes=NodeCounts(3, 2, 1), refusal="n3: no such filter")),
+        "Failed",
+        {"Programmed": "False Refused", "Ready": "False NotProgrammed"},
+    ),
+    "published is enough": (
+        status(report(policy=LENIENT), delivery=PUBLISHED),
+        "Ready",
+        {"Programmed": "True Published"},
+    ),
+    "published is enough, and nothing is": (
+        status(report(policy=LENIENT), delivery=Delivery()),
+        "Pending",
+        {"Programmed": "False NotPublished", "Ready": "False NotProgrammed"},
+    ),
+    "held": (
+        status(report(policy=LENIENT), delivery=replace(EVERYWHERE, held="by op at version 1 (seq 1): why")),
+        "Pending",
+        {"Programmed": "False Held", "Ready": "False NotProgrammed"},
+    ),
+    "left out": (
+        status(delivery=replace(EVERYWHERE, left_out=((KEY, LEFT_OUT),))),
+        "Failed",
+        {"Programmed": "False RefusedByEnvoy", "Ready": "False NotProgrammed"},
+    ),
+    "another's is left out": (
+        status(delivery=replace(EVERYWHERE, left_out=((GatewayKey("shop", "other"), LEFT_OUT),))),
+        "Ready",
+        {},
+    ),
+    "degraded before any node is there": (
+        status(report({"a": DEGRADED}), delivery=PUBLISHED),
+        "Degraded",
+        {"Degraded": "True OverThreshold", "Programmed": "False NoNodes", "Ready": "False NotProgrammed"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TABLE)
+def test_table(case: str) -> None:
+    found, phase, differs = TABLE[case]
+    assert lines(found) == {**FINE, **differs}
+    assert found.phase.value == phase
+    assert all(each.message for each in found.conditions)
+    assert all(each.reason.isalnum() and each.reason[0].isupper() for each in found.conditions)
+
+
+def test_unknown_says_why_since_when_and_what_is_held() -> None:
+    found = condition(status(report({"a": DEGRADED}), unknown("no broker answers", 5000, 95)), "Degraded")
+    assert "the lag of group orders is unknown: no broker answers (last known 1m ago: 5000)" in found.message
+    assert "it stays degraded" in found.message
+    never = condition(status(report({"a": HEALTHY}), unknown("no such group")), "Degraded")
+    assert "no such group (never known); it stays primary" in never.message
+
+
+def test_messages_name_some_and_count_the_rest() -> None:
+    many = condition(status(report({f"r{number}": DEGRADED for number in range(500)})), "Degraded")
+    assert many.message.endswith(f"(and {500 - TOLD} more)")
+    assert len(many.message) < 500
+    lost = condition(status(report({f"r{number}": HEALTHY for number in range(500)}), unknown("why")), "Degraded")
+    assert lost.message.endswith(f"(and {500 - TOLD} more)")
+
+
+def test_lag_by_group() -> None:
+    other = Watch(LagQuery("default", "mail", ("in",)), Rule(10, 8))
+    value = Watch(ValueQuery("up"), Rule(10, 8))
+    readings = by_route(
+        {
+            "a": known(5),
+            "b": known(70),
+            "c": unknown("why", 9, 5, other),
+            "d": known(3, value),
+        }
+    )
+    found = status(report(dict.fromkeys("abcde", HEALTHY)), readings)
+    assert found.kafka_lag == {"orders": 70, "mail": None}
+    assert found.unknown == 1
+
+
+def test_what_is_told_beside_conditions() -> None:
+    found = status(report(**INVALID))
+    assert (found.observed_generation, found.last_applied_hash, found.last_acked_version) == (3, "f00d", VERSION)
+    assert found.last_error == "spec.routes[1].name: two routes are named a"
+    assert status().last_error == ""
+    assert status(delivery=replace(EVERYWHERE, refusal="n3: no")).last_error == "n3: no"
+
+
+def test_reports_without_end_have_a_value() -> None:
+    message = condition(status(readings=unknown("why", float("inf"), 5)), "Degraded").message
+    assert "inf" in message

@@ -1,0 +1,99 @@
+"""What joins observers, the judge and the status of gateways with each other and with the way of configuration."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from observers.base import Observer
+from observers.judge import Judge
+from xds_server.app.observing import run_observer
+from xds_server.derive.outcome import Outcome
+from xds_server.ir.facts import Observation, Query, RouteKey, Verdict
+from xds_server.snapshot.pipeline import Pipeline
+from xds_server.status.gateway_book import GatewayBook
+from xds_server.status.gateways import Readings
+from xds_server.status.route_memory import RouteMemory
+
+_NOT_THERE = "NothingDeclared"
+"""The problem of a source that is taken for one that is not there yet."""
+
+_LOOK = 1.0
+"""Seconds between looks at conditions that may have changed: so exact are the times of their transitions."""
+
+
+class Watching:
+    """Hands watches to the judge, queries to observers, observations to the judge, verdicts to the pipeline."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        observers: Sequence[Observer],
+        memory: RouteMemory,
+        make_book: Callable[[Readings], GatewayBook],
+    ) -> None:
+        """Begin with the verdicts that are remembered, before the pipeline runs.
+
+        Of two observers of one name the first is asked. `make_book` makes the book, which asks for readings.
+        """
+        self._pipeline = pipeline
+        self._memory = memory
+        self._is_settled = False
+        self._observers = {each.name: each for each in reversed(observers)}
+        self.judge = Judge(
+            time.time,
+            asyncio.get_running_loop().call_later,
+            self._judged,
+            self._want,
+            self._noted,
+            restored=memory.conclusions,
+        )
+        self.book = make_book(self.judge.reading)
+        pipeline.observe(self.judge.verdicts())
+        pipeline.follow(self._derived)
+
+    def observations(self) -> list[Observation]:
+        """All that is known of what routes watch."""
+        found = [each for observer in self._observers.values() for each in observer.observations()]
+        return found + [each for each in self.judge.observations() if each.query.observer not in self._observers]
+
+    async def run(self) -> None:
+        """Run the observers, and look at conditions, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for observer in self._observers.values():
+                tasks.create_task(run_observer(observer, self.judge.take))
+            await self._pipeline.synced.wait()
+            self.book.begin()
+            while True:
+                self._settle()
+                self.book.look()
+                await asyncio.sleep(_LOOK)
+
+    def _settle(self) -> None:
+        """Forget what was restored of routes that are gone, unless a source is taken for one that is not there yet."""
+        reasons = {problem.reason for source in self._pipeline.sources() for problem in source.problems}
+        if not self._is_settled and _NOT_THERE not in reasons:
+            self._is_settled = True
+            self._memory.settle()
+            self.judge.settled()
+
+    def _derived(self, outcome: Outcome) -> None:
+        self.judge.follow(outcome.watches)
+        self.book.take(outcome.reports)
+
+    def _judged(self, verdicts: Mapping[RouteKey, Verdict]) -> None:
+        for route in verdicts:
+            self._memory.conclude(route, self.judge.conclusion(route))
+        self._pipeline.observe(verdicts)
+
+    def _noted(self, routes: Iterable[RouteKey]) -> None:
+        self.book.noted(routes)
+
+    def _want(self, observer: str, queries: Sequence[Query]) -> None:
+        found = self._observers.get(observer)
+        if found is not None:
+            found.want(queries)
+            return
+        unknown = f"nobody can be asked: observers.{observer} is not configured"
+        self.judge.take([Observation(query, None, unknown=unknown, state="not configured") for query in queries])

@@ -1,0 +1,109 @@
+"""Views of gateways for people: a line per gateway with what stands out below, and all about one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from xds_server.cli.tables import age, moment, short, show
+from xds_server.cli.text import clean
+
+Json = Mapping[str, Any]
+
+_SHOWN = 20
+"""Routes that are listed below the table of gateways; of more it tells how many."""
+
+
+def show_list(answer: Json) -> None:
+    """A line per gateway, then the routes that do not lead to their primary backends, or whose lag is unknown."""
+    columns = ["NAMESPACE", "NAME", "GROUP", "PHASE", "READY", "ROUTES", "ELSEWHERE", "UNKNOWN", "ACKED"]
+    show(columns, [_line(gateway) for gateway in answer["gateways"]])
+    apart = [(gateway, route) for gateway in answer["gateways"] for route in gateway["routes"] if _stands_out(route)]
+    if apart:
+        print()
+    for gateway, route in apart[:_SHOWN]:
+        print(clean(f"{gateway['namespace']}/{gateway['name']}/{route['name']}: {_told(route)}"))
+    if len(apart) > _SHOWN:
+        print(f"and {len(apart) - _SHOWN} more routes; tidegate gateways NAMESPACE/NAME shows those of one gateway")
+
+
+def show_details(answer: Json) -> None:
+    """All about one gateway: its conditions and its routes."""
+    for gateway in answer["gateways"]:
+        status = gateway["status"]
+        print(clean(f"{gateway['namespace']}/{gateway['name']} ({status['phase']})"))
+        for name, value in (
+            ("group", gateway["group"]),
+            ("generation", str(gateway["generation"])),
+            ("applied", short(status["lastAppliedHash"])),
+            ("acked", short(status["lastAckedVersion"] or "")),
+            ("error", status["lastError"]),
+        ):
+            print(clean(f"  {name:10} {value or '-'}"))
+        print()
+        show(
+            ["CONDITION", "STATUS", "REASON", "SINCE", "MESSAGE"],
+            [
+                [each["type"], each["status"], each["reason"], moment(each["lastTransitionTime"]), _line_of(each)]
+                for each in status["conditions"]
+            ],
+        )
+        print()
+        show(
+            ["ROUTE", "DECISION", "REASON", "SINCE", "LAG", "THRESHOLD", "RECOVER", "AGE", "BACKEND", "WATCHES"],
+            [_route(each) for each in gateway["routes"]],
+        )
+
+
+def _line(gateway: Json) -> list[str]:
+    status, routes = gateway["status"], gateway["routes"]
+    ready = next((each["status"] for each in status["conditions"] if each["type"] == "Ready"), "-")
+    return [
+        *(gateway[key] for key in ("namespace", "name", "group")),
+        status["phase"],
+        {"True": "yes", "False": "no"}.get(ready, ready),
+        str(len(routes)),
+        str(sum(each["decision"] != "primary" for each in routes)),
+        str(sum(each["unknown"] is not None for each in routes)),
+        short(status["lastAckedVersion"] or ""),
+    ]
+
+
+def _stands_out(route: Json) -> bool:
+    return route["decision"] != "primary" or route["unknown"] is not None
+
+
+def _told(route: Json) -> str:
+    leads = f" to {route['backend']}" if route["backend"] else ""
+    told = f"{route['decision']}{leads} for {age(route['since'])} ({route['reason']})"
+    if route["unknown"] is not None:
+        last = f", last known {_number(route['last_lag'])}" if route["last_lag"] is not None else ""
+        return f"{told}; lag unknown: {route['unknown']}{last}"
+    if route["lag"] is not None:
+        return f"{told}; lag {_number(route['lag'])} of {_number(route['threshold'])}"
+    return told
+
+
+def _route(route: Json) -> list[str]:
+    lag = "unknown" if route["unknown"] is not None else _number(route["lag"])
+    return [
+        route["name"],
+        route["decision"],
+        route["reason"],
+        age(route["since"]),
+        lag,
+        _number(route["threshold"]),
+        _number(route["recover"]),
+        "-" if route["age_s"] is None else f"{route['age_s']:.0f}s",
+        route["backend"] or "-",
+        route["watches"] or "-",
+    ]
+
+
+def _line_of(condition: Json) -> str:
+    """A condition's message; Envoy's words in it may have several lines."""
+    return " ".join(str(condition["message"]).split())
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else str(value)

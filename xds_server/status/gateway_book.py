@@ -1,0 +1,186 @@
+"""The book of gateways: the newest report of each, since when its conditions stand, and what of it changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from xds_server.ir.decision import Choice, Decision, GatewayReport, RouteReport
+from xds_server.ir.facts import Query, Reading, RouteKey
+from xds_server.ir.gateway import GatewayKey
+from xds_server.snapshot.groups import Groups
+from xds_server.status.conditions import Status
+from xds_server.status.delivery import Delivery, delivery_of
+from xds_server.status.gateways import GatewayStatus, Readings, status_of
+from xds_server.status.route_memory import RouteMemory
+from xds_server.status.tracker import Tracker
+from xds_server.status.transitions import Transition, Transitions
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRoute:
+    """A route as it is now; `since` (POSIX seconds) is when its decision came."""
+
+    report: RouteReport
+    since: float
+    reading: Reading | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGateway:
+    """A gateway as it is now; `moved` tells by type when (POSIX seconds) its conditions last changed their status."""
+
+    report: GatewayReport
+    status: GatewayStatus
+    moved: Mapping[str, float]
+    routes: tuple[ShownRoute, ...]
+
+
+class GatewayBook:
+    """Takes reports in and tells of transitions; what is asked of it is made when it is asked for."""
+
+    def __init__(
+        self,
+        groups: Groups,
+        tracker: Tracker,
+        memory: RouteMemory,
+        readings: Readings,
+        transitions: Transitions,
+        *,
+        clock: Callable[[], float],
+    ) -> None:
+        """Read groups and nodes from these; take times from `clock` (POSIX seconds)."""
+        self._groups = groups
+        self._tracker = tracker
+        self._memory = memory
+        self._readings = readings
+        self._transitions = transitions
+        self._clock = clock
+        self._reports: dict[GatewayKey, GatewayReport] = {}
+        self._by_group: dict[str, set[GatewayKey]] = {}
+        self._conditions: dict[GatewayKey, dict[str, tuple[Status, float]]] = {}
+        self._last: dict[GatewayKey, GatewayStatus] = {}
+        self._acked: dict[str, str] = {}
+        self._served: dict[str, object] = {}
+        self._dirty: set[GatewayKey] = set()
+        self._began = clock()
+        self._is_whole = False
+
+    def take(self, changes: Mapping[GatewayKey, GatewayReport | None]) -> None:
+        """Take in what derivation reports anew, once it is published; None for a gateway that is gone.
+
+        Until `begin` is called no decision is remembered or told: of half a world others come than of all of it.
+        """
+        for key, report in changes.items():
+            before = self._reports.get(key)
+            self._forget_routes(before, report)
+            if before is not None:
+                self._by_group[before.group].discard(key)
+            if report is None:
+                self._reports.pop(key, None)
+                self._conditions.pop(key, None)
+                self._last.pop(key, None)
+                continue
+            self._reports[key] = report
+            self._by_group.setdefault(report.group, set()).add(key)
+            self._dirty.add(key)
+            if self._is_whole:
+                self._decide(report)
+        self._by_group = {group: keys for group, keys in self._by_group.items() if keys}
+        self._transitions.flush()
+
+    def begin(self) -> None:
+        """Remember and tell decisions from now on: all sources have said what there is."""
+        self._is_whole = True
+        for report in self._reports.values():
+            self._decide(report)
+        self._transitions.flush()
+
+    def noted(self, routes: Iterable[RouteKey]) -> None:
+        """Note that what these routes watch became known, or unknown."""
+        self._dirty.update(GatewayKey(route.namespace, route.gateway) for route in routes)
+
+    def keys(self) -> list[GatewayKey]:
+        """All gateways, by namespace and name."""
+        return sorted(self._reports)
+
+    def watched(self) -> Counter[Query]:
+        """What routes watch, and how many watch it."""
+        return Counter(
+            route.watch.query for report in self._reports.values() for route in report.routes if route.watch is not None
+        )
+
+    def counted(self) -> Iterator[tuple[GatewayReport, GatewayStatus]]:
+        """The newest report of each gateway with its status when it was last looked at; for metrics."""
+        for key, status in self._last.items():
+            yield self._reports[key], status
+
+    def get(self, key: GatewayKey) -> ShownGateway | None:
+        """A gateway as it is now."""
+        return next(self.shown([key]), None)
+
+    def shown(self, keys: Iterable[GatewayKey]) -> Iterator[ShownGateway]:
+        """Gateways as they are now, one by one; how far a group has come is looked up once."""
+        deliveries: dict[str, Delivery] = {}
+        for key in keys:
+            report = self._reports.get(key)
+            if report is None:
+                continue
+            if report.group not in deliveries:
+                deliveries[report.group] = self._delivery(report.group)
+            status = self._assess(report, deliveries[report.group])
+            moved = {kind: at for kind, (_, at) in self._conditions[key].items()}
+            routes = tuple(
+                ShownRoute(each, self._memory.of(each.key).since or self._began, self._readings(each.key))
+                for each in report.routes
+            )
+            yield ShownGateway(report, status, moved, routes)
+
+    def look(self) -> None:
+        """See to the times of conditions: look at the gateways about which something may have changed since."""
+        moved = self._tracker.moved()
+        for name, keys in self._by_group.items():
+            group = self._groups.get(name)
+            current = group.current if group is not None else None
+            if name in moved or self._served.get(name) is not current:
+                self._served[name] = current
+                self._dirty |= keys
+        dirty, self._dirty = self._dirty, set()
+        for _ in self.shown(dirty):
+            pass
+
+    def _assess(self, report: GatewayReport, delivery: Delivery) -> GatewayStatus:
+        now = self._clock()
+        status = status_of(report, self._readings, delivery, now)
+        known = self._conditions.setdefault(report.key, {})
+        for each in status.conditions:
+            if each.type not in known or known[each.type][0] is not each.status:
+                known[each.type] = (each.status, now)
+        self._last[report.key] = status
+        return status
+
+    def _delivery(self, group: str) -> Delivery:
+        delivery = delivery_of(self._groups.get(group), self._tracker, self._acked.get(group, ""))
+        self._acked[group] = delivery.acked
+        return delivery
+
+    def _decide(self, report: GatewayReport) -> None:
+        found = self._groups.get(report.group)
+        version = found.current.version if found is not None and found.current is not None else ""
+        for route in report.routes:
+            before, after = self._memory.decide(route.key, route.decision), route.decision
+            if _choice(before) is not after.choice:
+                reading = self._readings(route.key)
+                self._transitions.tell(Transition(route.key, report.group, before, after, reading, version))
+
+    def _forget_routes(self, before: GatewayReport | None, after: GatewayReport | None) -> None:
+        stay = {route.key for route in after.routes} if after is not None else set()
+        for route in before.routes if before is not None else ():
+            if route.key not in stay:
+                self._memory.forget(route.key)
+
+
+def _choice(decision: Decision | None) -> Choice:
+    """Where a route leads of which nothing was decided yet: to begin at its primary backend is no transition."""
+    return decision.choice if decision is not None else Choice.PRIMARY

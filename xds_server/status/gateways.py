@@ -1,0 +1,206 @@
+"""The status of a gateway: derivation's report, the observers' readings and the nodes' answers, joined. Pure.
+
+docs/gateway-status.md tells users of every word here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from xds_server.ir.decision import Choice, GatewayReport, RouteReport
+from xds_server.ir.facts import LagQuery, Reading, RouteKey
+from xds_server.ir.problem import Problem
+from xds_server.snapshot.snapshot import LeftOut
+from xds_server.status.conditions import (
+    ACCEPTED,
+    DEGRADED,
+    PROGRAMMED,
+    READY,
+    RESOLVED,
+    Condition,
+    Status,
+    age,
+    told,
+    word,
+)
+from xds_server.status.delivery import Delivery
+
+Readings = Callable[[RouteKey], Reading | None]
+"""What is known of the value that a route watches; None where it watches none."""
+
+_UNHEALTHY = (Choice.FAIL_OPEN, Choice.REJECTED)
+
+
+class Phase(StrEnum):
+    """A gateway in one word, for tables; the conditions say more."""
+
+    PENDING = "Pending"
+    READY = "Ready"
+    DEGRADED = "Degraded"
+    FAILED = "Failed"
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayStatus:
+    """The status at one moment. `kafka_lag` is by consumer group, None where it is unknown; `last_error` "" without one.
+
+    `unknown` counts the routes whose value is unknown.
+    """
+
+    observed_generation: int
+    phase: Phase
+    conditions: tuple[Condition, ...]
+    kafka_lag: Mapping[str, float | None]
+    last_applied_hash: str
+    last_acked_version: str
+    last_error: str
+    unknown: int
+
+
+def status_of(report: GatewayReport, readings: Readings, delivery: Delivery, now: float) -> GatewayStatus:
+    """Join what is known of a gateway; `now` is POSIX seconds."""
+    own = [left_out for gateway, left_out in delivery.left_out if gateway == report.key]
+    conditions = (
+        _problems(ACCEPTED, report.invalid, "the object is valid"),
+        _problems(RESOLVED, report.unresolved, "all that it names is there"),
+        _degraded(report, readings, now),
+        _programmed(report, delivery, own),
+    )
+    ready = _ready(report, conditions)
+    return GatewayStatus(
+        report.generation,
+        _phase(report, conditions),
+        (*conditions, ready),
+        _lags(report, readings),
+        report.applied,
+        delivery.acked,
+        _last_error(report, delivery, own),
+        sum(1 for _ in _unknown(report, readings, now)),
+    )
+
+
+def _problems(kind: str, problems: tuple[Problem, ...], fine: str) -> Condition:
+    if not problems:
+        return Condition(kind, Status.TRUE, kind, fine)
+    messages = [f"{each.field}: {each.message}" if each.field else each.message for each in problems]
+    return Condition(kind, Status.FALSE, problems[0].reason, told(messages))
+
+
+def _degraded(report: GatewayReport, readings: Readings, now: float) -> Condition:
+    """Unknown wins: what can't be told now may be worse than what is told."""
+    unknown = list(_unknown(report, readings, now))
+    elsewhere = [each for each in report.routes if each.decision.choice is not Choice.PRIMARY]
+    stuck = [each for each in report.routes if each not in elsewhere and each.decision.reason != "healthy"]
+    if unknown:
+        also = f"; not at their primary backends: {told([_where(each) for each in elsewhere])}" if elsewhere else ""
+        return Condition(DEGRADED, Status.UNKNOWN, "LagUnknown", told(unknown) + also)
+    if elsewhere:
+        reason = word(elsewhere[0].decision.reason)
+        return Condition(DEGRADED, Status.TRUE, reason, told([_where(each) for each in elsewhere]))
+    if stuck:
+        return Condition(DEGRADED, Status.FALSE, word(stuck[0].decision.reason), told([_where(each) for each in stuck]))
+    return Condition(DEGRADED, Status.FALSE, "AsDeclared", "every route leads to its primary backend")
+
+
+def _unknown(report: GatewayReport, readings: Readings, now: float) -> Iterator[str]:
+    """A sentence for each route whose value is unknown: why, since when, and what is held meanwhile."""
+    for route in report.routes:
+        reading = readings(route.key)
+        if reading is None or reading.unknown is None:
+            continue
+        last = (
+            f"last known {age(now - reading.sampled)} ago: {_number(reading.last)}"
+            if reading.sampled
+            else "never known"
+        )
+        held = f"it stays {route.decision.choice}"
+        yield f"route {route.key.route}: {_subject(reading)} is unknown: {reading.unknown} ({last}); {held}"
+
+
+def _where(route: RouteReport) -> str:
+    """A route's decision in words."""
+    decision = route.decision
+    leads = f", leads to {decision.backend}" if decision.backend is not None else ""
+    return f"route {route.key.route}: {decision.choice} ({decision.reason}){leads}"
+
+
+def _programmed(report: GatewayReport, delivery: Delivery, own: list[LeftOut]) -> Condition:
+    nodes, short = delivery.nodes, delivery.version[:8]
+
+    def no(reason: str, message: str) -> Condition:
+        return Condition(PROGRAMMED, Status.FALSE, reason, message)
+
+    if not delivery.version:
+        return no("NotPublished", f"group {report.group} is served nothing yet")
+    if delivery.held:
+        return no("Held", f"group {report.group} is held {delivery.held}")
+    if own:
+        return no(own[0].reason, told([f"{each.name} is not served as declared: {each.message}" for each in own]))
+    if not report.policy.require_envoy_ack:
+        return Condition(PROGRAMMED, Status.TRUE, "Published", f"version {short} is served; requireEnvoyAck is false")
+    if delivery.refusal:
+        return no("Refused", f"Envoy refuses something of version {short} of group {report.group}: {delivery.refusal}")
+    if not nodes.connected:
+        return no("NoNodes", f"no Envoy of group {report.group} is connected")
+    if nodes.acked < nodes.connected:
+        missing = nodes.connected - nodes.acked
+        return no("Pending", f"{missing} of {nodes.connected} Envoys have not accepted all of version {short} yet")
+    return Condition(PROGRAMMED, Status.TRUE, PROGRAMMED, f"all {nodes.connected} Envoys have accepted version {short}")
+
+
+def _ready(report: GatewayReport, conditions: tuple[Condition, ...]) -> Condition:
+    for each in conditions:
+        if each.type != DEGRADED and each.status is not Status.TRUE:
+            return Condition(READY, Status.FALSE, f"Not{each.type}", each.message)
+    down = [each for each in report.routes if each.decision.choice in _UNHEALTHY]
+    if down:
+        return Condition(READY, Status.FALSE, word(down[0].decision.reason), told([_where(each) for each in down]))
+    return Condition(READY, Status.TRUE, READY, "every route leads to a healthy backend")
+
+
+def _phase(report: GatewayReport, conditions: tuple[Condition, ...]) -> Phase:
+    by_type = {each.type: each for each in conditions}
+    programmed = by_type[PROGRAMMED]
+    is_whole = by_type[ACCEPTED].status is Status.TRUE and by_type[RESOLVED].status is Status.TRUE
+    serves = [each for each in report.routes if each.decision.choice is not Choice.REJECTED]
+    if not serves and (report.routes or not is_whole):
+        return Phase.FAILED
+    if programmed.status is Status.FALSE and programmed.reason not in ("NotPublished", "NoNodes", "Pending", "Held"):
+        return Phase.FAILED
+    if not is_whole or any(each.decision.choice is not Choice.PRIMARY for each in report.routes):
+        return Phase.DEGRADED
+    return Phase.READY if programmed.status is Status.TRUE else Phase.PENDING
+
+
+def _lags(report: GatewayReport, readings: Readings) -> dict[str, float | None]:
+    """The lag of each consumer group: where several routes count it in different ways, the greatest."""
+    lags: dict[str, float | None] = {}
+    for route in report.routes:
+        reading = readings(route.key)
+        if reading is None or not isinstance(reading.watch.query, LagQuery):
+            continue
+        group = reading.watch.query.group
+        found = [each for each in (lags.get(group), reading.value) if each is not None]
+        lags[group] = max(found, default=None)
+    return lags
+
+
+def _last_error(report: GatewayReport, delivery: Delivery, own: list[LeftOut]) -> str:
+    for problem in (*report.invalid, *report.unresolved):
+        return f"{problem.field}: {problem.message}" if problem.field else problem.message
+    if own:
+        return own[0].message
+    return delivery.refusal
+
+
+def _subject(reading: Reading) -> str:
+    query = reading.watch.query
+    return f"the lag of group {query.group}" if isinstance(query, LagQuery) else f"the value of {query}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return str(int(value)) if float(value).is_integer() else f"{value:g}"
