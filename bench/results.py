@@ -9,6 +9,7 @@ from statistics import median
 import msgspec
 
 from bench.churn import Churned
+from bench.derived import Derived
 from bench.flat import Cost
 from bench.kept import Kept
 from bench.probe import Hold
@@ -67,6 +68,7 @@ class Results(msgspec.Struct):
     kept: list[Kept] = msgspec.field(default_factory=list)
     probe: list[Hold] = msgspec.field(default_factory=list)
     churn: list[Churned] = msgspec.field(default_factory=list)
+    derived: list[Derived] = msgspec.field(default_factory=list)
     days: dict[str, str] = msgspec.field(default_factory=dict)
 
     def update(self, newer: Results) -> None:
@@ -75,6 +77,7 @@ class Results(msgspec.Struct):
         self.shapes.update(newer.shapes)
         self.flat, self.kept = newer.flat or self.flat, newer.kept or self.kept
         self.probe, self.churn = newer.probe or self.probe, newer.churn or self.churn
+        self.derived = newer.derived or self.derived
         self.days.update(newer.days)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from bench.churn import Churned
+from bench.derived import Derived
 from bench.flat import Cost
 from bench.kept import Kept
 from bench.probe import Hold
@@ -41,6 +42,18 @@ def costs(found: Iterable[Cost]) -> str:
         times = [_short(each.derive_us), _short(each.tell_us), _short(each.ack_us)]
         counts = [work.decoded, work.decisions, work.responses, work.built_bytes, work.calls]
         rows.append([each.mode, f"{each.clusters:,}", *times, *(f"{count:,}" for count in counts)])
+    return markdown(head, rows)
+
+
+def derivations(found: Iterable[Derived]) -> str:
+    """What a change costs from objects and verdicts to the next snapshot."""
+    head = ["change of", "services", "routes", "routes on its port", "CPU, us"]
+    head += ["items made", "resources", "their bytes", "closure decisions", "calls"]
+    rows = []
+    for each in found:
+        counts = [each.made, each.resources, each.resource_bytes, each.work.decisions, each.work.calls]
+        sizes = [each.services, each.routes, each.routes_on_port]
+        rows.append([each.change, *(f"{size:,}" for size in sizes), _short(each.us), *(f"{each:,}" for each in counts)])
     return markdown(head, rows)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set as AbstractSet
 
+from xds_server.ir.refs import ANYTHING, NO_REFS, Refs, merged
 from xds_server.snapshot.snapshot import LeftOut
 from xds_server.wire.resource import Resource
 from xds_server.wire.types import CLUSTER, ENDPOINT, LISTENER, ROUTE, SCOPED_ROUTE, SECRET
@@ -40,19 +41,22 @@ class Closure:
         self._declared: dict[Key, Resource] = {}
         self._served: dict[Key, Resource] = {}
         self._users: dict[Key, set[Key]] = {}
-        self._links: dict[Key, frozenset[Key]] = {}
+        self._links: dict[Key, Refs] = {}
+        self._names: dict[str, set[str]] = {}
         self._kept: set[Key] = set()
         self._pruned: set[Key] = set()
         self._pruned_before: frozenset[Key] = frozenset()
         self._before: dict[Key, Resource | None] = {}
         self._restored: set[Key] = set()
         self._queue: list[tuple[int, Key]] = []
+        self._queued: set[Key] = set()
 
     def restore(self, served: Iterable[Resource], pruned: Iterable[Key]) -> None:
         """Begin with what was served before this process began, `pruned` in part, as if it were declared."""
         for resource in served:
             key = (resource.type_url, resource.name)
             self._declared[key] = self._served[key] = resource
+            self._names.setdefault(key[0], set()).add(key[1])
         for key in self._served:
             self._relink(key)
         self._pruned.update(pruned)
@@ -65,7 +69,9 @@ class Closure:
         for key in {*declared, *self._kept}:
             self._push(key)
         while self._queue:
-            self._decide(heapq.heappop(self._queue)[1])
+            key = heapq.heappop(self._queue)[1]
+            self._queued.discard(key)
+            self._decide(key)
         return {
             key: self._served.get(key) for key, before in self._before.items() if self._served.get(key) is not before
         }
@@ -75,7 +81,10 @@ class Closure:
         return self._declared.get((type_url, name))
 
     def _push(self, key: Key) -> None:
-        heapq.heappush(self._queue, (_LEVELS.get(key[0], 0), key))
+        # Once is enough: a route configuration of thousands of new clusters is decided after them, not after each.
+        if key not in self._queued:
+            self._queued.add(key)
+            heapq.heappush(self._queue, (_LEVELS.get(key[0], 0), key))
 
     def _declare(self, key: Key, resource: Resource | None) -> None:
         if resource is None:
@@ -86,20 +95,23 @@ class Closure:
 
     def _relink(self, key: Key) -> None:
         """Note what a key refers to, in what is declared and in what is served of it."""
-        now: set[Key] = set()
-        for resource in (self._declared.get(key), self._served.get(key)):
-            if resource is not None:
-                now.update(targets(resource))
-        before = self._links.get(key, frozenset())
-        for target in before - now:
+        declared, served = self._declared.get(key), self._served.get(key)
+        found = dict.fromkeys(
+            each.refs for each in (declared, served) if each is not None and each.refs is not ANYTHING
+        )
+        now = merged(*found) if len(found) > 1 else next(iter(found), NO_REFS)
+        before = self._links.get(key, NO_REFS)
+        if before is now:
+            return
+        for target in _beyond(before, now):
             users = self._users[target]
             users.discard(key)
             if not users:
                 del self._users[target]
-        for target in now - before:
+        for target in _beyond(now, before):
             self._users.setdefault(target, set()).add(key)
         if now:
-            self._links[key] = frozenset(now)
+            self._links[key] = now
         else:
             self._links.pop(key, None)
 
@@ -150,15 +162,23 @@ class Closure:
         self._before.setdefault(key, old)
         if resource is None:
             del self._served[key]
+            self._names[key[0]].discard(key[1])
         else:
             self._served[key] = resource
+            self._names.setdefault(key[0], set()).add(key[1])
         self._relink(key)
         if (old is None) != (resource is None):
             for user in self._users.get(key, ()):
                 self._push(user)
 
     def _missing(self, resource: Resource) -> list[Key]:
-        return [target for target in targets(resource) if target not in self._served]
+        if not resource.refs:
+            return []
+        return [
+            (url, name)
+            for url, names in _by_type(resource.refs)
+            for name in sorted(names.difference(self._names.get(url, ())))
+        ]
 
     def _restore_needs(self, resource: Resource, user: Key) -> bool:
         """Bring back what a last good content needs; False when that is not known any more."""
@@ -201,12 +221,18 @@ def _name(key: Key) -> str:
     return f"{_WHAT.get(key[0], key[0].rpartition('.')[2].lower())} {key[1]!r}"
 
 
-def targets(resource: Resource) -> Iterable[Key]:
+def targets(resource: Resource) -> Iterator[Key]:
     """What a resource refers to, what is used before what uses it."""
-    refs = resource.refs
-    if not refs:
-        return
-    yield from ((SECRET, name) for name in sorted(refs.secrets))
-    yield from ((ENDPOINT, name) for name in sorted(refs.assignments))
-    yield from ((CLUSTER, name) for name in sorted(refs.clusters))
-    yield from ((ROUTE, name) for name in sorted(refs.routes))
+    for url, names in _by_type(resource.refs):
+        yield from ((url, name) for name in sorted(names))
+
+
+def _by_type(refs: Refs) -> tuple[tuple[str, frozenset[str]], ...]:
+    """What is referred to by type, what is used before what uses it."""
+    return (SECRET, refs.secrets), (ENDPOINT, refs.assignments), (CLUSTER, refs.clusters), (ROUTE, refs.routes)
+
+
+def _beyond(refs: Refs, others: Refs) -> Iterator[Key]:
+    """What is in these and not in the others; sets are compared as a whole, which takes no time for each name."""
+    for (url, names), (_, rest) in zip(_by_type(refs), _by_type(others), strict=True):
+        yield from ((url, name) for name in names.difference(rest))
