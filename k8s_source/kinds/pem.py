@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 _CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
 _LEAST_BITS = 2048
-_ALGORITHMS = f"expected a key of RSA with {_LEAST_BITS} bits or more, or of ECDSA on P-256, P-384 or P-521"
+_ALGORITHMS = f"expected a key of RSA with {_LEAST_BITS} bits or more, of ECDSA on P-256, P-384 or P-521, or of Ed25519"
 
 
 def certificate_error(chain: bytes) -> str:
@@ -30,6 +30,8 @@ def key_error(key: bytes) -> str:
     except (ValueError, UnsupportedAlgorithm):
         return "expected a private key in PEM, found none"
     if isinstance(loaded, rsa.RSAPrivateKey) and loaded.key_size >= _LEAST_BITS:
+        return ""
+    if isinstance(loaded, ed25519.Ed25519PrivateKey):
         return ""
     if isinstance(loaded, ec.EllipticCurvePrivateKey) and isinstance(loaded.curve, _CURVES):
         return ""

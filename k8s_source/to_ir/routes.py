@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from k8s_source.kinds.fields import seconds
+from k8s_source.kinds.gateway_fields import PathType
 from k8s_source.kinds.gateway_tidegate import RouteSpec
 from k8s_source.to_ir.services import Ports, ServedPort, service_key
 from xds_server.derive.collection import Collection, Read
@@ -18,6 +19,8 @@ from xds_server.ir.problem import Problem
 
 ALL_HOSTS = ("*",)
 """The hosts of a route that names none."""
+
+_KINDS = {each: PathKind(each.value) for each in PathType}
 
 
 class Surroundings(NamedTuple):
@@ -54,22 +57,26 @@ def routes_of(around: Around, specs: Iterable[RouteSpec]) -> tuple[tuple[Route, 
             message = f"two routes have the name {spec.name!r}; the first stays, this one is not served"
             problems.append(Problem(around.origin, "DuplicateRoute", message, f"{field}.name"))
             continue
-        hosts = tuple(dict.fromkeys(host.lower() for host in spec.hosts)) or ALL_HOSTS
-        path = _path(spec)
+        path, hosts = _path(spec), _hosts(spec)
         taken = {host: other for host in hosts if (other := claims.get(_Claim(host, path)))}
         if taken:
             problems.append(_overlap(around.origin, f"{field}.path", spec, taken))
         left = tuple(host for host in hosts if host not in taken)
         if left:
-            claims.update((_Claim(host, path), spec.name) for host in left)
-            routes[spec.name] = _route(around, field, spec, left)
+            for host in left:
+                claims[_Claim(host, path)] = spec.name
+            routes[spec.name] = _route(around, field, spec, left, path)
     return tuple(routes.values()), tuple(problems)
 
 
 def _path(spec: RouteSpec) -> Path:
     """The path; of a prefix a slash at the end says nothing, since whole segments are compared."""
-    kind = PathKind(spec.path_type)
+    kind = _KINDS[spec.path_type]
     return Path(kind, spec.path.rstrip("/") or "/" if kind is PathKind.PREFIX else spec.path)
+
+
+def _hosts(spec: RouteSpec) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(host.lower() for host in spec.hosts)) if spec.hosts else ALL_HOSTS
 
 
 def _overlap(origin: Origin, field: str, spec: RouteSpec, taken: dict[str, str]) -> Problem:
@@ -81,7 +88,7 @@ def _overlap(origin: Origin, field: str, spec: RouteSpec, taken: dict[str, str])
     return Problem(origin, "OverlappingPath", message, field)
 
 
-def _route(around: Around, field: str, spec: RouteSpec, hosts: tuple[str, ...]) -> Route:
+def _route(around: Around, field: str, spec: RouteSpec, hosts: tuple[str, ...], path: Path) -> Route:
     missing: list[Problem] = []
     target = _Target(around, spec, field, missing)
     primary = target.primary()
@@ -89,7 +96,7 @@ def _route(around: Around, field: str, spec: RouteSpec, hosts: tuple[str, ...]) 
     return Route(
         RouteKey(*around.gateway, spec.name),
         hosts,
-        _path(spec),
+        path,
         primary,
         degrade,
         _watch(spec),

@@ -149,10 +149,12 @@ class Connection:
             await asyncio.wait((self._writer,))
 
     def close(self) -> None:
-        """End the stream: nothing more is sent, and what it leaves its node with is remembered."""
+        """End the stream: nothing more is sent, and what it leaves its node with is remembered.
+
+        A write on its way ends by itself with the call: gRPC would lose the memory of one that is cancelled.
+        """
+        self._outbox.clear()
         self._leave()
-        if self._writer is not None:
-            self._writer.cancel()
 
     def _leave(self) -> None:
         if self._timer is not None:

@@ -30,39 +30,48 @@ class StoppingError(Exception):
 
 
 class _End:
-    """How a stream ends before its client ends it: the first reason that somebody gives, by interrupting its reading."""
+    """How a stream ends: its client has no more to say, or somebody gives a reason; the first one counts."""
 
-    __slots__ = ("_reading", "reason")
+    __slots__ = ("_come", "_reading", "reason")
 
     def __init__(self) -> None:
         self.reason: Exception | None = None
-        self._reading: asyncio.Task[Any] | None = None
+        self._come: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._reading: asyncio.Task[None] | None = None
+
+    @property
+    def has_come(self) -> bool:
+        """Whether nothing more is to be taken in."""
+        return self._come.done()
 
     def put(self, reason: Exception) -> None:
         """End the stream for that reason."""
-        is_first = self.reason is None
         # Whatever came before: to a client that has left gRPC can say nothing any more.
-        if is_first or isinstance(reason, grpc.aio.InternalError):
+        if self.reason is None or isinstance(reason, grpc.aio.InternalError):
             self.reason = reason
-        if is_first and self._reading is not None:
-            self._reading.cancel()
+        self._note()
 
     async def reached(self, reading: Coroutine[Any, Any, None]) -> None:
         """Read until the client has no more to say, or there is a reason to end.
 
+        A read on its way is never cancelled, since gRPC would lose the memory of its operation (80 bytes): it ends by
+        itself with the call.
+
         Raises:
             CancelledError: the client has cancelled the call.
         """
-        self._reading = asyncio.current_task()
-        try:
-            await reading
-        except asyncio.CancelledError:
-            if self.reason is None or self._reading is None or self._reading.uncancel():
-                raise
-        except Exception as error:  # noqa: BLE001 - a stream's boundary: it is concluded with whatever went wrong
-            self.reason = self.reason or error
-        finally:
-            self._reading = None
+        self._reading = asyncio.get_running_loop().create_task(reading)
+        self._reading.add_done_callback(self._has_read)
+        await self._come
+
+    def _has_read(self, reading: asyncio.Task[None]) -> None:
+        if not reading.cancelled() and isinstance(error := reading.exception(), Exception) and not self.has_come:
+            self.put(error)
+        self._note()
+
+    def _note(self) -> None:
+        if not self._come.done():
+            self._come.set_result(None)
 
 
 class SilentError(Exception):
@@ -127,7 +136,7 @@ class DiscoveryServices:
         )
         self._ends.add(end)
         try:
-            await end.reached(_read(context, connection, self._shared.limits.silence))
+            await end.reached(_read(context, connection, end, self._shared.limits.silence))
             await connection.finish(flush=end.reason is None)
             await self._conclude(end.reason, context)
         finally:
@@ -186,25 +195,25 @@ class DiscoveryServices:
         return handle
 
 
-async def _read(context: Context, connection: Connection, silence: float) -> None:
+async def _read(context: Context, connection: Connection, end: _End, silence: float) -> None:
     """Hand every request to the connection; the first has to come within `silence` seconds.
 
     Not by the iterator that gRPC offers, nor by a variable: both would keep the last request, and with it Envoy's
     node (61 KB), until the next one comes, which may be tomorrow.
     """
+    error = SilentError("nothing was asked on this stream")
+    timer = asyncio.get_running_loop().call_later(silence, end.put, error)
     try:
-        async with asyncio.timeout(silence):
-            more = _take(await context.read(), connection)
-    except TimeoutError:
-        msg = "nothing was asked on this stream"
-        raise SilentError(msg) from None
-    while more and _take(await context.read(), connection):
+        more = _take(await context.read(), connection, end)
+    finally:
+        timer.cancel()
+    while more and _take(await context.read(), connection, end):
         await connection.room()
 
 
-def _take(raw: bytes | Any, connection: Connection) -> bool:
+def _take(raw: bytes | Any, connection: Connection, end: _End) -> bool:
     """Take a request in; false at the end of requests."""
-    if raw is grpc.aio.EOF:
+    if raw is grpc.aio.EOF or end.has_come:
         return False
     connection.receive(raw)
     return True

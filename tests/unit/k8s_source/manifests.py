@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.asymmetric.types import CertificateIssuerPrivateKeyTypes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -117,4 +117,5 @@ def certificate(key: CertificateIssuerPrivateKeyTypes, host: str) -> str:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
     dated = builder.not_valid_before(start).not_valid_after(start + timedelta(days=3650))
-    return dated.sign(key, SHA256()).public_bytes(Encoding.PEM).decode()
+    algorithm = None if isinstance(key, ed25519.Ed25519PrivateKey) else SHA256()
+    return dated.sign(key, algorithm).public_bytes(Encoding.PEM).decode()

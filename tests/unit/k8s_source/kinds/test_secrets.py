@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, rsa
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
 from k8s_source.kinds.core import Secret
@@ -14,7 +14,7 @@ from tests.unit.k8s_source.manifests import Body, certificate, decoded, pair, pe
 CHAIN, KEY = pair()
 WEAK = rsa.generate_private_key(65537, 1024)  # noqa: S505 - it is to be refused
 CURVE = ec.generate_private_key(ec.SECP256K1())
-EDWARDS = ed25519.Ed25519PrivateKey.generate()
+EDWARDS = ed448.Ed448PrivateKey.generate()
 LOCKED = (
     ec.generate_private_key(ec.SECP256R1())
     .private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"x"))

@@ -77,6 +77,15 @@ def test_of_two_families_the_other_is_taken_where_the_first_has_none() -> None:
     assert World(GATEWAY, service("cart", ipFamilies=["IPv4"]), six).endpoints() == []
 
 
+def test_a_family_that_is_ready_goes_before_one_that_leaves() -> None:
+    cart, _, six = two_families()
+    leaving = conditions("10.0.0.1", ready=False, serving=True, terminating=True)
+    world = World(GATEWAY, cart, endpoint_slice("four", "cart", leaving), six)
+    assert world.endpoints() == ["fd00::1:8080"]
+    world.remove(six)
+    assert world.endpoints() == ["10.0.0.1:8080"]
+
+
 def test_domain_names_are_told_and_not_served() -> None:
     names = endpoint_slice("a", "cart", "shop.example", addressType="FQDN")
     world = World(GATEWAY, CART, names)

@@ -141,6 +141,11 @@ def test_the_port_of_the_degrade_service(degrade: Body, wanted: int | str, port:
     assert told(found.missing) == ([] if port else [("PortRequired", "spec.routes[0].degradeService")])
 
 
+def test_the_degrade_service_has_the_port_of_a_route_that_names_none() -> None:
+    found = World(service("cart", {"port": 81}), service("basket", *MANY), gateway(watching())).route()
+    assert found.degrade == BackendKey("default", "basket", 81)
+
+
 def test_a_service_that_comes_and_goes() -> None:
     world = World(gateway(route()))
     assert world.route().primary is None
