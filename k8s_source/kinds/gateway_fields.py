@@ -23,10 +23,10 @@ LARGEST_PROGRAM = 100
 `re2.max_program_size.error_level`; measured with Envoy 1.40)."""
 
 _HOST_LABEL = "[A-Za-z0-9_]([-A-Za-z0-9_]{0,61}[A-Za-z0-9_])?"
-_PATH = re.compile(r"/[!-\"$->@-~\x80-\U0010ffff]*")
+_PATH = re.compile(r"/[!-\"$->@-~\x80-\ud7ff\ue000-\U0010ffff]*")
 """A slash, then no control characters, no spaces, and neither # nor ?, which end a path."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 RouteName = Annotated[
     str,

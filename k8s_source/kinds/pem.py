@@ -15,6 +15,7 @@ _ALGORITHMS = f"expected a key of RSA with {_LEAST_BITS} bits or more, of ECDSA 
 def certificate_error(chain: bytes) -> str:
     """What is wrong with a chain of certificates, "" for nothing."""
     try:
+        chain.decode()  # what stands around the blocks goes to Envoy too
         x509.load_pem_x509_certificates(chain)
     except ValueError:
         return "expected certificates in PEM, the server's own first, found none"
@@ -24,6 +25,7 @@ def certificate_error(chain: bytes) -> str:
 def key_error(key: bytes) -> str:
     """What is wrong with a private key, "" for nothing."""
     try:
+        key.decode()
         loaded = load_pem_private_key(key, password=None)
     except TypeError:
         return "expected a private key without a password, found one with"

@@ -63,6 +63,8 @@ ROUTES: dict[str, tuple[Body, str, str, str]] = {
     "no slash": (route(path="cart"), "path", "InvalidValue", 'begins with / (pathType Prefix), found "cart"'),
     "query in a path": (route(path="/a?b"), "path", "InvalidValue", "without ?, #, spaces"),
     "no letters": (route(path="/a\nb", pathType="Exact"), "path", "InvalidValue", "control characters"),
+    "half a letter": (route(path="/\ud800"), "path", "InvalidValue", "control characters"),
+    "half a letter in a regex": (route(path="/\ud800", pathType="Regex"), "path", "InvalidValue", "control characters"),
     "long path": (route(path="/" + "a" * 1024), "path", "InvalidValue", "expected at most 1024 letters, found 1025"),
     "no regex": (route(path="/(a", pathType="Regex"), "path", "InvalidValue", "syntax of RE2: missing ): /(a"),
     "of another sort": (route(path="/(?=a)", pathType="Regex"), "path", "InvalidValue", "invalid perl operator: (?="),

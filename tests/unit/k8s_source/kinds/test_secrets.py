@@ -91,6 +91,17 @@ def test_what_is_wrong(body: Body, field: str, reason: str, words: str) -> None:
     assert words in problem.message
 
 
+@pytest.mark.parametrize("key", ["tls.crt", "tls.key"])
+def test_bytes_around_a_block_are_text(key: str) -> None:
+    body = base64_secret(CHAIN, KEY)
+    text = CHAIN if key == "tls.crt" else KEY
+    data: Body = {**body["data"], key: b64encode(b"\xff\n" + text.encode()).decode()}  # type: ignore[dict-item]
+    (problem,) = refused({**body, "data": data})
+    assert problem.field == f'data["{key}"]'
+    data[key] = b64encode("ÿ\n".encode() + text.encode()).decode()
+    decoded({**body, "data": data})
+
+
 def test_both_are_told() -> None:
     assert [problem.field for problem in refused(tls_secret("x", "y"))] == [
         'stringData["tls.crt"]',
