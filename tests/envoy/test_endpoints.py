@@ -12,10 +12,9 @@ import pytest
 from tests.support.churn import Churn
 from tests.support.fleet import SLACK, Fleet
 from tests.support.publishers import LISTENER, ROUTES
-from tests.support.watching import answers, ask
+from tests.support.watching import answers, ask, served_endpoints
 from xds_server.demo.backends import Backend
 from xds_server.demo.bootstrap import Mode
-from xds_server.demo.control_plane import ControlPlane
 from xds_server.demo.envoys import Envoy
 from xds_server.demo.polling import until
 from xds_server.demo.world import Document, assignment, cluster, empty_assignment, listener, route, routes
@@ -27,26 +26,6 @@ EDITS = 1000
 
 NO_PANIC = {"common_lb_config": {"healthy_panic_threshold": {"value": 0}}}
 """Otherwise Envoy sends requests to unhealthy endpoints when all of them are."""
-
-
-async def served_endpoints(plane: ControlPlane, name: str, group: str = "default") -> set[str]:
-    """The `host:port` of each endpoint of assignment `name` in the version that is served now."""
-    version = (await plane.group(group))["version"]
-    answer = await plane.get(f"/v1/groups/{group}/versions/{version}")
-    return {
-        f"{address['address']}:{address.get('portValue', address.get('port_value'))}"
-        for resource in answer["resources"]
-        if (resource["type"], resource["name"]) == ("eds", name)
-        for locality in resource["resource"].get("endpoints", [])
-        for entry in locality.get("lbEndpoints", locality.get("lb_endpoints", []))
-        for address in [_socket_address(entry)]
-    }
-
-
-def _socket_address(entry: Document) -> Document:
-    address = entry["endpoint"]["address"]
-    found: Document = address.get("socketAddress") or address["socket_address"]
-    return found
 
 
 @pytest.mark.parametrize("mode", [Mode.SOTW, Mode.DELTA])

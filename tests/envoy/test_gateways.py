@@ -19,31 +19,17 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from tests.support.certificates import Authority, serial_of
 from tests.support.fleet import SLACK, Fleet
+from tests.support.gateway_fleet import declare, started, url_of
 from tests.support.manifests import HTTP_NAME, Manifest, backend, endpoint_slice, gateway, route, service, tls_secret
 from tests.support.watching import answers, ask
 from xds_server.demo.backends import Backend
 from xds_server.demo.bootstrap import Mode
-from xds_server.demo.control_plane import ControlPlane
-from xds_server.demo.load import Load
 from xds_server.demo.polling import until
-from xds_server.demo.yaml_files import write_documents
 
 pytestmark = [pytest.mark.envoy, pytest.mark.timeout(120)]
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Answer = tuple[int, str, Mapping[str, str]]
-
-
-def declare(plane: ControlPlane, *manifests: Manifest, file: str = "world.yaml") -> None:
-    """Write these into one file."""
-    write_documents(plane.files / file, list(manifests))
-
-
-async def started(fleet: Fleet, plane: ControlPlane, name: str = HTTP_NAME) -> str:
-    """Start all; where the gateway takes requests."""
-    await plane.start()
-    envoy = await fleet.envoy(Mode.DELTA, plane.xds)
-    return f"http://{await envoy.listener(name)}"
 
 
 async def get(url: str, **headers: str) -> Answer:
@@ -160,7 +146,7 @@ async def test_https_by_sni(fleet: Fleet, backends: list[Backend]) -> None:
     )
     await plane.start()
     envoy = await fleet.envoy(Mode.DELTA, plane.xds)
-    await envoy.listener(f"https-127.0.0.1-{port['port']}")
+    await url_of(envoy, f"https-127.0.0.1-{port['port']}")
     for name, wanted, serial in (("one.test", "blue", one.serial), ("two.test", "green", two.serial)):
         assert await _over_tls(authority, port["port"], name) == (wanted, serial, "h2")
     assert (await _over_tls(authority, port["port"], "else.test"))[1:] == (two.serial, "h2")
@@ -216,51 +202,6 @@ async def test_grpc_and_websockets_go_through(fleet: Fleet) -> None:
             await socket.send_str("hello")
             assert await socket.receive_str() == "hello"
     await server.stop(None)
-
-
-async def test_a_route_moves_under_load_and_no_request_fails(fleet: Fleet, backends: list[Backend]) -> None:
-    plane = fleet.tidegate()
-    world = [*backend("blue", backends[0].port), *backend("green", backends[1].port)]
-
-    async def lead_to(name: str, other: str) -> None:
-        before = await plane.sequence()
-        declare(plane, *world, gateway(route("shop", backendService=name, degradeService=other)))
-        await plane.programmed(after=before, nodes=2)
-
-    await plane.start()
-    await fleet.both(plane.xds)
-    await lead_to("blue", "green")
-    async with Load(await fleet.urls(HTTP_NAME), rate=100.0) as load:
-        for name, other in [("green", "blue"), ("blue", "green")] * 5:
-            await lead_to(name, other)
-            await asyncio.sleep(0.2)
-    assert load.failed == 0, load.failures()
-    assert all(set(tally.answered_by) == {"blue", "green"} for tally in load.tallies.values())
-
-
-async def test_fail_open_goes_on_with_the_last_endpoints_where_it_is_asked_for(
-    fleet: Fleet, backends: list[Backend]
-) -> None:
-    plane = fleet.tidegate()
-    await _lose_endpoints(fleet, plane, backends[0])
-    base = f"http://{await fleet.envoys[0].listener(HTTP_NAME)}"
-    assert await ask(f"{base}/open") == (200, "blue")
-    declare(plane, endpoint_slice("blue", port=backends[1].port), file="slice.yaml")
-    await until(partial(answers, f"{base}/open", 200, "green"), within=5 * SLACK, what="the endpoints of now")
-
-
-async def _lose_endpoints(fleet: Fleet, plane: ControlPlane, blue: Backend) -> None:
-    """Two gateways lead to a backend, one of them with `failOpen`; then its endpoints go away."""
-    opened = gateway(route("open", "/open", backendService="blue"), policy={"failOpen": True})
-    shut = gateway(route("shut", "/shut", backendService="blue"), name="shut")
-    declare(plane, opened, shut, service("blue"))
-    declare(plane, endpoint_slice("blue", port=blue.port), file="slice.yaml")
-    base = await started(fleet, plane)
-    assert await ask(f"{base}/open") == (200, "blue")
-    other = f"http://{await fleet.envoys[0].listener(HTTP_NAME.replace('web', 'shut'))}/shut"
-    assert await ask(other) == (200, "blue")
-    (plane.files / "slice.yaml").unlink()
-    await until(partial(answers, other, 503, "no-healthy-backend"), within=5 * SLACK, what="it is rejected there")
 
 
 def _https(secret: str) -> Manifest:

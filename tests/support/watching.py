@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 
 from tests.support.certificates import serial_of
-from xds_server.demo.control_plane import ControlPlane
+from xds_server.demo.control_plane import ControlPlane, Json
 from xds_server.demo.envoys import Envoy
 from xds_server.demo.polling import until
 
@@ -109,3 +109,23 @@ async def wait_for_certificate(
     """Wait until `listener` shows the certificate with `serial`."""
     probe = partial(shows, envoy, listener, serial, context)
     await until(probe, within=within, what=f"{envoy.node} shows the certificate {serial}")
+
+
+async def served_endpoints(plane: ControlPlane, name: str, group: str = "default") -> set[str]:
+    """The `host:port` of each endpoint of assignment `name` in the version that is served now."""
+    version = (await plane.group(group))["version"]
+    answer = await plane.get(f"/v1/groups/{group}/versions/{version}")
+    return {
+        f"{address['address']}:{address.get('portValue', address.get('port_value'))}"
+        for resource in answer["resources"]
+        if (resource["type"], resource["name"]) == ("eds", name)
+        for locality in resource["resource"].get("endpoints", [])
+        for entry in locality.get("lbEndpoints", locality.get("lb_endpoints", []))
+        for address in [_socket_address(entry)]
+    }
+
+
+def _socket_address(entry: Json) -> Json:
+    address = entry["endpoint"]["address"]
+    found: Json = address.get("socketAddress") or address["socket_address"]
+    return found

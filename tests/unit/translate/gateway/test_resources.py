@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from envoy.config.route.v3.route_pb2 import RouteConfiguration
-from envoy.extensions.filters.http.local_ratelimit.v3.local_rate_limit_pb2 import LocalRateLimit
 from envoy.extensions.filters.network.http_connection_manager.v3.http_connection_manager_pb2 import (
     HttpConnectionManager,
 )
@@ -254,57 +253,6 @@ def test_how_requests_are_read() -> None:
     assert [each.name for each in made.http_filters] == [local_ratelimit.NAME, "envoy.filters.http.router"]
     assert [each.upgrade_type for each in made.upgrade_configs] == ["websocket"]
     assert found.message("rds", "http-8080") == RouteConfiguration(name="http-8080", ignore_port_in_host_matching=True)
-
-
-def test_the_order_of_routes_is_that_of_their_paths() -> None:
-    given = [
-        route("root", "/"),
-        route("short", "/a"),
-        route("long", "/a/b/"),
-        route("whole", "/a/b/c", kind=PathKind.EXACT),
-        route("expression", "/a/.*", kind=PathKind.REGEX),
-        route("longer-expression", "/a/b/.*", kind=PathKind.REGEX),
-    ]
-    wanted = ["whole", "longer-expression", "expression", "long", "short", "root"]
-    made, reverse = (
-        derived(gateway(*routes)).message("rds", "http-8080").virtual_hosts[0].routes for routes in (given, given[::-1])
-    )
-    assert [each.name.rpartition("/")[2] for each in made] == wanted
-    assert list(made) == list(reverse)
-    assert made[3].match.path_separated_prefix == "/a/b"
-    assert made[5].match.prefix == "/"
-
-
-def test_timeouts_and_retries() -> None:
-    plain = route("plain", "/plain")
-    tuned = route("tuned", "/tuned", timeout=2.25, retries=3)
-    endless = route("endless", "/endless", timeout=0.0)
-    web = gateway(plain, tuned, endless)
-    made = derived(web, backend("orders", "10.0.0.1")).message("rds", "http-8080").virtual_hosts[0].routes
-    by_name = {each.name.rpartition("/")[2]: each.route for each in made}
-    assert not by_name["plain"].HasField("timeout")
-    assert not by_name["plain"].HasField("retry_policy")
-    assert by_name["endless"].HasField("timeout")
-    assert by_name["endless"].timeout.ToMilliseconds() == 0
-    assert by_name["tuned"].timeout.ToMilliseconds() == 2250
-    assert by_name["tuned"].retry_policy.num_retries.value == 3
-
-
-@pytest.mark.parametrize(
-    ("max_qps", "share", "tokens", "milliseconds"),
-    [
-        (100, 1.0, 100, 1000),
-        (100, 0.25, 25, 1000),
-        (2.5, 1.0, 2, 800),
-        (0.1, 1.0, 1, 10_000),
-        (1, 0.0, 1, 10**9),
-        (1e12, 1.0, 2**32 - 1, 50),
-    ],
-)
-def test_max_qps(max_qps: float, share: float, tokens: int, milliseconds: int) -> None:
-    bucket = LocalRateLimit.FromString(local_ratelimit.in_route(max_qps, share).value).token_bucket
-    assert (bucket.max_tokens, bucket.tokens_per_fill.value) == (tokens, tokens)
-    assert abs(bucket.fill_interval.ToMilliseconds() - milliseconds) <= 1
 
 
 def test_groups_have_resources_of_their_own() -> None:

@@ -1,0 +1,138 @@
+"""What moves routes: edits, lag, endpoints that come and go, and a restart; no request fails of it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.support.counts import long_or_short
+from tests.support.fleet import SLACK, Fleet
+from tests.support.gateway_fleet import declare, started, url_of
+from tests.support.kafka_mock import mock_cluster
+from tests.support.lagging import LaggingGroup
+from tests.support.manifests import HTTP_NAME, backend, endpoint_slice, gateway, route, service
+from tests.support.watching import answers, ask, served_endpoints
+from xds_server.demo.backends import Backend
+from xds_server.demo.bootstrap import Mode
+from xds_server.demo.control_plane import ControlPlane
+from xds_server.demo.envoys import Envoy
+from xds_server.demo.load import Load
+from xds_server.demo.polling import until
+from xds_server.demo.yaml_files import write_documents
+
+pytestmark = [pytest.mark.envoy, pytest.mark.timeout(180)]
+
+EDITS = long_or_short(1000, 200)
+
+
+async def test_a_route_moves_under_load_and_no_request_fails(fleet: Fleet, backends: list[Backend]) -> None:
+    plane = fleet.tidegate()
+    world = [*backend("blue", backends[0].port), *backend("green", backends[1].port)]
+
+    async def lead_to(name: str, other: str) -> None:
+        before = await plane.sequence()
+        declare(plane, *world, gateway(route("shop", backendService=name, degradeService=other)))
+        await plane.programmed(after=before, nodes=2)
+
+    await plane.start()
+    await fleet.both(plane.xds)
+    await lead_to("blue", "green")
+    urls = {envoy.node: await url_of(envoy) for envoy in fleet.envoys}
+    async with Load(urls, rate=100.0) as load:
+        for name, other in [("green", "blue"), ("blue", "green")] * 5:
+            await lead_to(name, other)
+            await asyncio.sleep(0.2)
+    assert load.failed == 0, load.failures()
+    assert all(set(tally.answered_by) == {"blue", "green"} for tally in load.tallies.values())
+
+
+async def test_lag_moves_a_route_there_and_back_under_load_and_no_request_fails(
+    fleet: Fleet, backends: list[Backend], tmp_path: Path
+) -> None:
+    shop = route("shop", backendService="blue", degradeService="green")
+    shop |= {"kafkaConsumerGroup": "workers", "kafkaTopics": ["orders"], "kafkaLagThreshold": 100, "minDwell": "200ms"}
+    with mock_cluster(tmp_path) as (_, bootstrap):
+        group = LaggingGroup(bootstrap, "orders", "workers")
+        await group.fill(500)
+        await group.lag(0)
+        kafka = {"clusters": {"default": {"bootstrap": bootstrap}}, "interval": "200ms"}
+        plane = fleet.tidegate({"observers": {"kafka": kafka}})
+        declare(plane, *backend("blue", backends[0].port), *backend("green", backends[1].port), gateway(shop))
+        await plane.start()
+        await fleet.both(plane.xds)
+        urls = {envoy.node: await url_of(envoy) for envoy in fleet.envoys}
+        async with Load(urls, rate=100.0) as load:
+            for lag, name in [(101, "green"), (80, "blue")] * 3:
+                before = await plane.sequence()
+                await group.lag(lag)
+                await plane.programmed(after=before, nodes=2, within=10 * SLACK)
+                assert {(await ask(url))[1] for url in urls.values()} == {name}
+    assert load.failed == 0, load.failures()
+
+
+async def test_fail_open_goes_on_with_the_last_endpoints_where_it_is_asked_for(
+    fleet: Fleet, backends: list[Backend]
+) -> None:
+    plane = fleet.tidegate()
+    await _lose_endpoints(fleet, plane, backends[0])
+    base = await url_of(fleet.envoys[0])
+    assert await ask(f"{base}/open") == (200, "blue")
+    declare(plane, endpoint_slice("blue", port=backends[1].port), file="slice.yaml")
+    await until(partial(answers, f"{base}/open", 200, "green"), within=5 * SLACK, what="the endpoints of now")
+
+
+async def test_fail_open_outlives_a_restart(fleet: Fleet, backends: list[Backend], tmp_path: Path) -> None:
+    plane = fleet.tidegate({"state_dir": str(tmp_path / "state")})
+    await _lose_endpoints(fleet, plane, backends[0])
+    await plane.stop()
+    await plane.start()
+    fresh = await fleet.envoy(Mode.SOTW, plane.xds, node="fresh")
+    base = await url_of(fresh)
+    assert await ask(f"{base}/open") == (200, "blue")
+
+
+async def _lose_endpoints(fleet: Fleet, plane: ControlPlane, blue: Backend) -> None:
+    """Two gateways lead to a backend, one of them with `failOpen`; then its endpoints go away."""
+    opened = gateway(route("open", "/open", backendService="blue"), policy={"failOpen": True})
+    shut = gateway(route("shut", "/shut", backendService="blue"), name="shut")
+    declare(plane, opened, shut, service("blue"))
+    declare(plane, endpoint_slice("blue", port=blue.port), file="slice.yaml")
+    base = await started(fleet, plane)
+    assert await ask(f"{base}/open") == (200, "blue")
+    other = await url_of(fleet.envoys[0], HTTP_NAME.replace("web", "shut")) + "/shut"
+    assert await ask(other) == (200, "blue")
+    (plane.files / "slice.yaml").unlink()
+    await until(partial(answers, other, 503, "no-healthy-backend"), within=5 * SLACK, what="it is rejected there")
+
+
+async def test_k30_edits_of_slices_converge(fleet: Fleet) -> None:
+    plane, chance = fleet.tidegate(), random.Random(30)
+    declare(plane, service("big"), gateway(route("big")))
+    await plane.start()
+    envoys = await fleet.both(plane.xds)
+    slices: dict[int, set[str]] = {number: set() for number in range(5)}
+    for edit in range(EDITS):
+        number, host = chance.randrange(5), f"127.0.{chance.randrange(3)}.{chance.randrange(1, 40)}"
+        if chance.random() < 0.1:
+            slices[number] = set()
+            (plane.files / f"slice-{number}.yaml").unlink(missing_ok=True)
+        else:
+            slices[number] ^= {host}
+            made = endpoint_slice("big", port=8080, number=number * EDITS + edit)
+            made["endpoints"] = [{"addresses": [each]} for each in sorted(slices[number])]
+            write_documents(plane.files / f"slice-{number}.yaml", [made])
+        await asyncio.sleep(0.005)
+    wanted = {f"{host}:8080" for hosts in slices.values() for host in hosts}
+    for envoy in envoys:
+        await until(
+            partial(_holds, envoy, wanted), within=2 * SLACK, what=f"{envoy.node} holds the union of the slices"
+        )
+    assert await served_endpoints(plane, "default/big/80") == wanted
+
+
+async def _holds(envoy: Envoy, endpoints: set[str]) -> bool:
+    return await envoy.endpoints("default/big/80") == endpoints
