@@ -105,8 +105,9 @@ class Judge:
                 self._noted(self._watchers[query])
             if observation.value is not None:
                 self._known[query] = observation
+            now = self._clock()
             for route in self._watchers[query]:
-                self._judge(route, self._cases[route], observation, changed)
+                self._judge(route, self._cases[route], observation, now, changed)
         if changed:
             self._changed(changed)
 
@@ -173,7 +174,7 @@ class Judge:
         watchers = self._watchers.setdefault(query, {})
         watchers[route] = None
         if len(watchers) > 1:
-            self._judge(route, case, self._now[query], {})
+            self._judge(route, case, self._now[query], self._clock(), {})
             return set()
         self._now[query] = Observation(query, None, unknown=NOT_SAMPLED)
         return {query.observer}
@@ -192,11 +193,16 @@ class Judge:
         return {query.observer}
 
     def _judge(
-        self, route: RouteKey, case: _Case, observation: Observation | None, changed: dict[RouteKey, Verdict]
+        self,
+        route: RouteKey,
+        case: _Case,
+        observation: Observation | None,
+        now: float,
+        changed: dict[RouteKey, Verdict],
     ) -> None:
         """Take a sample of one route in, or (None) look whether a dwell is over."""
         self._cancel(case)
-        before, now, rule = case.state.verdict, self._clock(), case.watch.rule
+        before, rule = case.state.verdict, case.watch.rule
         step = observe(case.state, rule, observation, now) if observation is not None else look(case.state, rule, now)
         case.state = step.state
         if step.state.verdict is not before:
@@ -206,7 +212,7 @@ class Judge:
 
     def _look(self, route: RouteKey) -> None:
         changed: dict[RouteKey, Verdict] = {}
-        self._judge(route, self._cases[route], None, changed)
+        self._judge(route, self._cases[route], None, self._clock(), changed)
         if changed:
             self._changed(changed)
 

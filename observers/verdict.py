@@ -6,14 +6,12 @@ The rules are those of docs/design/010-what-observers-know.md. Times are POSIX s
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from xds_server.ir.facts import Observation, Rule, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """What is remembered of one route between samples.
 
     `since` is when the verdict last changed, `was_over` whether it ever was over, `row` how many samples in a row were
@@ -39,11 +37,11 @@ def observe(state: State, rule: Rule, observation: Observation, now: float) -> S
     """Take an observation in. One that is unknown changes no verdict; one with the old `sampled` is no new sample."""
     value = observation.counted(rule.no_commit)
     if value is None or math.isnan(value):
-        return Step(replace(state, newest=None), None)
-    row = state.row
-    if observation.sampled != state.sampled:
+        return Step(state._replace(newest=None), None)
+    verdict, since, was_over, row, sampled, _ = state
+    if observation.sampled != sampled:
         row = row + 1 if value > rule.threshold else 0
-    return look(replace(state, row=row, sampled=observation.sampled, newest=value), rule, now)
+    return look(State(verdict, since, was_over, row, observation.sampled, value), rule, now)
 
 
 def look(state: State, rule: Rule, now: float) -> Step:
@@ -57,12 +55,12 @@ def look(state: State, rule: Rule, now: float) -> Step:
     end = min(state.since, now) + rule.min_dwell
     if now >= end:
         return Step(_changed(state, due, now), None)
-    return Step(replace(state, since=min(state.since, now)), end)
+    return Step(state._replace(since=min(state.since, now)), end)
 
 
 def forget_samples(state: State) -> State:
     """The same verdict, for another rule: what was sampled says nothing under it before the next sample."""
-    return replace(state, row=0, newest=None)
+    return state._replace(row=0, newest=None)
 
 
 def _due(state: State, rule: Rule) -> Verdict:
@@ -75,4 +73,4 @@ def _due(state: State, rule: Rule) -> Verdict:
 
 
 def _changed(state: State, verdict: Verdict, now: float) -> State:
-    return replace(state, verdict=verdict, since=now, was_over=state.was_over or verdict is Verdict.OVER, row=0)
+    return state._replace(verdict=verdict, since=now, was_over=state.was_over or verdict is Verdict.OVER, row=0)

@@ -22,6 +22,9 @@ _NOT_THERE = "NothingDeclared"
 _LOOK = 1.0
 """Seconds between looks at conditions that may have changed: so exact are the times of their transitions."""
 
+_SLICE = 0.002
+"""Seconds of looking after which others get their turn."""
+
 
 class Watching:
     """Hands watches to the judge, queries to observers, observations to the judge, verdicts to the pipeline."""
@@ -67,8 +70,15 @@ class Watching:
             self.book.begin()
             while True:
                 self._settle()
-                self.book.look()
+                await self._look()
                 await asyncio.sleep(_LOOK)
+
+    async def _look(self) -> None:
+        since = time.monotonic()
+        for _ in self.book.look():
+            if time.monotonic() - since > _SLICE:
+                await asyncio.sleep(0)
+                since = time.monotonic()
 
     def _settle(self) -> None:
         """Forget what was restored of routes that are gone, unless a source is taken for one that is not there yet."""

@@ -129,16 +129,20 @@ class GatewayBook:
                 continue
             if report.group not in deliveries:
                 deliveries[report.group] = self._delivery(report.group)
-            status = self._assess(report, deliveries[report.group])
+            readings = {each.key: self._readings(each.key) for each in report.routes}
+            status = self._assess(report, readings.get, deliveries[report.group])
             moved = {kind: at for kind, (_, at) in self._conditions[key].items()}
             routes = tuple(
-                ShownRoute(each, self._memory.of(each.key).since or self._began, self._readings(each.key))
+                ShownRoute(each, self._memory.of(each.key).since or self._began, readings[each.key])
                 for each in report.routes
             )
             yield ShownGateway(report, status, moved, routes)
 
-    def look(self) -> None:
-        """See to the times of conditions: look at the gateways about which something may have changed since."""
+    def look(self) -> Iterator[ShownGateway]:
+        """The gateways about which something may have changed since the last look.
+
+        To be asked for often, so that the times of conditions are right though nobody asks for the gateways.
+        """
         moved = self._tracker.moved()
         for name, keys in self._by_group.items():
             group = self._groups.get(name)
@@ -147,12 +151,11 @@ class GatewayBook:
                 self._served[name] = current
                 self._dirty |= keys
         dirty, self._dirty = self._dirty, set()
-        for _ in self.shown(dirty):
-            pass
+        return self.shown(dirty)
 
-    def _assess(self, report: GatewayReport, delivery: Delivery) -> GatewayStatus:
+    def _assess(self, report: GatewayReport, readings: Readings, delivery: Delivery) -> GatewayStatus:
         now = self._clock()
-        status = status_of(report, self._readings, delivery, now)
+        status = status_of(report, readings, delivery, now)
         known = self._conditions.setdefault(report.key, {})
         for each in status.conditions:
             if each.type not in known or known[each.type][0] is not each.status:
