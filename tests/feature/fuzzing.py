@@ -14,7 +14,9 @@ from tests.conformance.client import SLACK
 from tests.conformance.documents import World, marked
 from tests.conformance.server import Restartable, restartable
 from tests.conformance.wire import Variant
+from tests.feature.shop import backend, gateway
 from xds_server.admin.operations import OPERATIONS
+from xds_server.demo.yaml_files import write_documents
 
 TOKENS = {"reader": "planted-reader-0123456789", "operator": "planted-operator-0123456789"}
 GROUP, NODE, OWNER = "edge", "n1", "billing"
@@ -30,6 +32,8 @@ nodes = { values = ["n1", "n2"] }
 owners = { values = ["billing", "shop"] }
 types = { values = ["cds", "rds", "type.googleapis.com/envoy.config.cluster.v3.Cluster"] }
 names = { values = ["a", "b"] }
+namespaces = { values = ["shop", "default"] }
+gateways = { values = ["edge", "nobody"] }
 
 [parameters]
 "path.group" = { dictionary = "groups", probability = 0.7 }
@@ -41,6 +45,8 @@ names = { values = ["a", "b"] }
 "path.node" = { dictionary = "nodes", probability = 0.7 }
 "path.owner" = { dictionary = "owners", probability = 0.7 }
 "query.type" = { dictionary = "types", probability = 0.7 }
+"path.namespace" = { dictionary = "namespaces", probability = 0.7 }
+"path.name" = { dictionary = "gateways", probability = 0.7 }
 "query.name" = { dictionary = "names", probability = 0.7 }
 
 # What else a push must be (printable letters, messages that Envoy knows) no schema can say.
@@ -52,7 +58,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 
 @asynccontextmanager
 async def served(folder: Path, *roles: str) -> AsyncIterator[Restartable]:
-    """A server with files, a push, a node, two versions, a state directory, and the tokens of these roles set."""
+    """A server with files, a gateway, a push, a node, two versions, a state directory, and the tokens of these roles set."""
     for role in roles:
         (folder / role).write_text(TOKENS[role])
     settings = {
@@ -62,6 +68,7 @@ async def served(folder: Path, *roles: str) -> AsyncIterator[Restartable]:
     }
     (folder / "files").mkdir()
     World(folder / "files", GROUP).write("a", marked("cds", "a", 1))
+    write_documents(folder / "files" / "gateway.yaml", [gateway(), *backend("orders", ["10.0.0.1"])])
     headers = bearer("operator") if "operator" in roles else {}
     async with restartable(folder, settings) as server, aiohttp.ClientSession(headers=headers) as http:
         body = {"version": "1", "resources": [marked("cds", "b", 1), marked("rds", "b", 1)]}

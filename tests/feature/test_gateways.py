@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.client import SLACK
 from tests.conformance.wire import Variant
 from tests.feature.commands import tidegate
 from tests.feature.shop import Shop, gateway, shop
 from xds_server.demo.control_plane import Json
+from xds_server.demo.polling import until
 
 PRIMARY, LITE = "shop/orders/80", "shop/orders-lite/80"
 
@@ -194,3 +196,23 @@ async def test_what_is_wrong_with_a_gateway_is_a_condition(tmp_path: Path, monke
         invalid = await place.said("Accepted", "False")
         assert "kafkaLagThreshold" in invalid["message"]
         assert (await place.route("plain"))["decision"] == "primary", "the rest goes on"
+
+
+async def test_a_gateway_that_never_was_valid_is_there_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shop(tmp_path, monkeypatch) as place:
+        wrong = gateway(kafkaLagTreshold=5)
+        wrong["metadata"]["name"] = "wrong"
+        place.declare(gateway(), wrong)
+
+        async def told() -> Json | None:
+            return await place.server.plane.gateway("shop", "wrong") or None
+
+        found = await until(told, within=5 * SLACK, what="the gateway")
+        assert found["status"]["phase"] == "Failed"
+        (accepted,) = [each for each in found["status"]["conditions"] if each["type"] == "Accepted"]
+        assert (accepted["status"], accepted["reason"]) == ("False", "UnknownField")
+        assert "kafkaLagTreshold" in accepted["message"]
+        assert found["routes"] == []
+        assert (await place.route())["decision"] == "primary"
