@@ -152,6 +152,21 @@ async def test_https_by_sni(fleet: Fleet, backends: list[Backend]) -> None:
     assert (await _over_tls(authority, port["port"], "else.test"))[1:] == (two.serial, "h2")
 
 
+async def test_a_listener_comes_to_speak_https_on_its_port(fleet: Fleet, backends: list[Backend]) -> None:
+    authority, plane = Authority(), fleet.tidegate()
+    world = [*backend("blue", backends[0].port), tls_secret("one", authority.issue("one.test"))]
+    plain = {"name": "web", "port": _free_port(), "address": "127.0.0.1"}
+    declare(plane, *world, gateway(route("blue"), listeners=[plain]))
+    await plane.start()
+    envoy = await fleet.envoy(Mode.SOTW, plane.xds)
+    assert await ask(await url_of(envoy, f"http-127.0.0.1-{plain['port']}")) == (200, "blue")
+    before = await plane.sequence()
+    declare(plane, *world, gateway(route("blue"), listeners=[plain | _https("one")]))
+    await plane.programmed(after=before)
+    await url_of(envoy, f"https-127.0.0.1-{plain['port']}")
+    assert (await _over_tls(authority, int(str(plain["port"])), "one.test"))[0] == "blue"
+
+
 async def test_requests_are_limited_retried_and_cut_off(fleet: Fleet, backends: list[Backend]) -> None:
     plane = fleet.tidegate()
     async with _serving(_moody()) as moody, _serving(_slow) as slow:
