@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
 
 import grpc
@@ -14,9 +15,10 @@ from tests.conformance.client import Stream
 from tests.conformance.documents import marked
 from tests.conformance.wire import BOTH, URLS, Variant, delta_request, mark_of
 from tests.feature.inprocess import Inside, inside
+from xds_server.demo.world import route, routes
 from xds_server.ir.declared import NativeDocument, Unit
 from xds_server.ir.origin import Origin
-from xds_server.snapshot.assemble import Assembler
+from xds_server.snapshot.assemble import Assembler, Batch
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.pipeline import Coalesce, Pipeline
 from xds_server.snapshot.snapshot import Snapshot
@@ -26,6 +28,7 @@ from xds_server.stream.session import Session
 from xds_server.telemetry.metrics import Metrics
 from xds_server.translate.native import decode
 from xds_server.translate.prune import prune_routes
+from xds_server.wire.resource import Resource
 from xds_server.wire.response import Response
 
 
@@ -123,7 +126,7 @@ async def test_a_response_that_can_not_be_written_ends_the_stream(monkeypatch: p
 
 
 async def test_a_fault_in_assembling_leaves_what_is_served() -> None:
-    """A round that fails is told on every source; the next change is taken in as if nothing had been."""
+    """A round that fails is told on every source; what it was to take in is taken in with the next change."""
     assembler, groups = Assembler(decode, prune_routes), Groups(time.time)
     bus = EventBus(time.time)
     pipeline = Pipeline(assembler, groups, Coalesce(0.001, 0.01), Metrics("0"), bus.emit)
@@ -135,7 +138,7 @@ async def test_a_fault_in_assembling_leaves_what_is_served() -> None:
         feed.replace([Unit(file, (document,))])
 
     async def served() -> dict[str, str | None]:
-        await asyncio.sleep(0.1)
+        await pipeline.settled()
         current = groups.obtain("g").current
         assert current is not None
         return {each.name: mark_of(each.body) for each in current.typeset(URLS["cds"])}
@@ -150,10 +153,39 @@ async def test_a_fault_in_assembling_leaves_what_is_served() -> None:
             assert await served() == {"a": "1"}
         assert [each.reason for each in feed.report().problems] == ["AssemblyFailed"]
         declare("c", 1)
-        assert await served() == {"a": "1", "c": "1"}
+        assert await served() == {"a": "1", "b": "1", "c": "1"}
         assert not feed.report().problems
     finally:
         running.cancel()
+
+
+async def test_a_fault_in_one_resource_holds_back_no_other_and_loses_nothing() -> None:
+    faulty = {"b"}
+
+    def prune(resource: Resource, missing: AbstractSet[str]) -> tuple[Resource | None, list[str]]:
+        if resource.name in faulty:
+            raise ZeroDivisionError
+        return prune_routes(resource, missing)
+
+    def declare(*names: str) -> list[str]:
+        """New route configurations, of which a part refers to nothing; what is served after it."""
+        documents = [
+            routes(name, [{"match": {"path": "/"}, "direct_response": {"status": 200}}, route("nowhere")])
+            for name in names
+        ]
+        unit = Unit(",".join(names), tuple(NativeDocument("g", each, Origin("files", "a")) for each in documents))
+        for snapshot in assembler.apply([Batch(0, "files", {unit.key: unit})], 1.0):
+            served.update(snapshot.typeset(URLS["rds"]).resources)
+        return sorted(served)
+
+    assembler = Assembler(decode, prune)
+    served: dict[str, Resource] = {}
+    assert declare("a", "b", "c") == ["a", "c"]
+    assert [name for _, _, name in assembler.faults] == ["b"]
+    assert declare("d") == ["a", "c", "d"]
+    faulty.clear()
+    assert declare("e") == ["a", "b", "c", "d", "e"]
+    assert not assembler.faults
 
 
 def _stumble(*_args: object) -> list[Snapshot]:

@@ -71,6 +71,8 @@ class Assembler:
         self._published: dict[str, Snapshot] = {}
         self._held: dict[str, Types] = {}
         self._waiting: set[Address] = set()
+        self.faults: dict[Address, Exception] = {}
+        """What could not be taken over in the last `apply` by a fault of ours; the next one tries it again."""
 
     def restore(self, snapshots: Sequence[Snapshot], ranks: Mapping[str, int]) -> None:
         """Begin with what each group was served last, before this process; `ranks` has the sources by name."""
@@ -125,34 +127,50 @@ class Assembler:
         `now` (POSIX seconds) is the time of their creation. With `only` other groups wait for the next call without.
         `verdicts` are those that have changed.
         """
-        touched, self._waiting = self._waiting, set()
         changes: dict[str, list[str]] = {}
         for batch in batches:
-            found, keys = self._take(batch)
-            touched |= found
-            if keys:
+            if keys := self._take(batch):
                 changes.setdefault(batch.source, []).extend(keys)
         if self._derivation is not None:
-            touched |= self._derivation.run(verdicts)
+            self._waiting |= self._derivation.run(verdicts)
         if verdicts:
             changes["observers"] = [f"{route}: {verdict}" for route, verdict in verdicts.items()]
         origin = Change(", ".join(changes), _summary([each for named in changes.values() for each in sorted(named)]))
         groups: dict[str, dict[Key, Resource | None]] = {}
-        for group, url, name in touched:
-            if only is not None and group not in only:
-                self._waiting.add((group, url, name))
-                continue
-            groups.setdefault(group, {})[url, name] = self.catalog.holder((group, url, name))
+        for group, url, name in self._waiting:
+            if only is None or group in only:
+                groups.setdefault(group, {})[url, name] = self.catalog.holder((group, url, name))
         rejected = self._rejected() if groups else {}
-        made = (
-            self._next(group, self._admitted(group, groups[group]), rejected.get(group, []), origin, now)
+        self.faults = {}
+        return [
+            snapshot
             for group in sorted(groups)
-        )
-        return [snapshot for snapshot in made if snapshot is not None]
+            for snapshot in self._made(group, groups[group], rejected.get(group, []), origin, now)
+        ]
 
-    def _take(self, batch: Batch) -> tuple[set[Address], list[str]]:
-        """Take a source's units in: what they touch, and the keys of those that touch anything."""
-        touched = self._seeds.hand_over(batch.rank, batch.units)
+    def _made(
+        self,
+        group: str,
+        declared: dict[Key, Resource | None],
+        rejected: list[LeftOut],
+        origin: Change,
+        now: float,
+    ) -> list[Snapshot]:
+        """What comes of changes of a group. Where they fail each is tried alone; what fails alone waits for the next call."""
+        try:
+            snapshot = self._next(group, self._admitted(group, declared), rejected, origin, now)
+        except Exception as error:  # noqa: BLE001 - a fault of ours in one resource must not hold back the others
+            if len(declared) > 1:
+                parts = [self._made(group, {key: each}, rejected, origin, now) for key, each in declared.items()]
+                return [snapshot for part in parts for snapshot in part]
+            self.faults |= {(group, *key): error for key in declared}
+            return []
+        self._waiting -= {(group, *key) for key in declared}
+        return [snapshot] if snapshot is not None else []
+
+    def _take(self, batch: Batch) -> list[str]:
+        """Take a source's units in; the keys of those that touch anything."""
+        self._waiting |= self._seeds.hand_over(batch.rank, batch.units)
         keys: list[str] = []
         for key, unit in batch.units.items():
             if unit is None:
@@ -162,11 +180,11 @@ class Assembler:
             is_derived_of = self._derivation is not None and self._derivation.take(batch.rank, key, unit)
             if found or is_derived_of:
                 keys.append(key)
-            touched |= found
-        touched |= self._seeds.drop(batch.rank, batch.units)
+            self._waiting |= found
+        self._waiting |= self._seeds.drop(batch.rank, batch.units)
         if self._derivation is not None:
             self._derivation.settle(batch.rank, batch.units)
-        return touched, keys
+        return keys
 
     def _admitted(self, group: str, declared: dict[Key, Resource | None]) -> dict[Key, Resource | None]:
         """The changes without those that are refused; the closure goes on with what it had under their names."""

@@ -63,7 +63,7 @@ class Closure:
 
     def update(self, declared: Mapping[Key, Resource | None]) -> dict[Key, Resource | None]:
         """Take over changes of what is declared (None: no more); what is served otherwise than before."""
-        self._before, self._restored, self._pruned_before = {}, set(), frozenset(self._pruned)
+        self._restored, self._pruned_before = set(), frozenset(self._pruned)
         for key, resource in declared.items():
             self._declare(key, resource)
         for key in {*declared, *self._kept}:
@@ -72,9 +72,9 @@ class Closure:
             key = heapq.heappop(self._queue)[1]
             self._queued.discard(key)
             self._decide(key)
-        return {
-            key: self._served.get(key) for key, before in self._before.items() if self._served.get(key) is not before
-        }
+        # Only now: what an update changed that failed is told by the next one.
+        earlier, self._before = self._before, {}
+        return {key: self._served.get(key) for key, before in earlier.items() if self._served.get(key) is not before}
 
     def declared(self, type_url: str, name: str) -> Resource | None:
         """What is declared under a name, None if nothing is."""

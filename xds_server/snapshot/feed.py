@@ -71,6 +71,10 @@ class Feed:
         taken, self._units = self._units, {}
         return taken
 
+    def put_back(self, units: Mapping[str, Unit | None]) -> None:
+        """Give back what was taken and could not be taken in: it is taken again, but where there is newer by then."""
+        self._units = {**units, **self._units}
+
     def report(self) -> SourceReport:
         """How the source fares now; its own failure comes before those of its places."""
         own = () if self.failure is None else (self.failure,)

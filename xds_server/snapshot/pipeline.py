@@ -202,6 +202,9 @@ class Pipeline:
             )
         except Exception as error:  # noqa: BLE001 - a fault of ours must not end what is served
             _log.exception("assembly_failed")
+            for (_, feed), batch in zip(synced, batches, strict=True):
+                feed.put_back(batch.units)
+            self._verdicts = {**verdicts, **self._verdicts}
             self._stumble(error)
             self._note_taken_in(handed)
             return
@@ -212,6 +215,9 @@ class Pipeline:
             feed.objects = self._assembler.objects(rank)
         self._publish_all(snapshots, first, started, ended)
         self._tell(self._assembler.derived)
+        for (group, url, name), fault in self._assembler.faults.items():
+            _log.error("assembly_failed", group=group, type=url, name=name, exc_info=fault)
+            self._stumble(fault)
         if is_whole:
             self._groups.set_synced()
             self.synced.set()
