@@ -6,15 +6,20 @@ belong on the event loop. Nothing grows with the routes but what is kept of each
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from observers.verdict import State, forget_samples, look, observe
+from observers.verdict import State, forget_samples, look, observe, value_of
 from xds_server.ir.facts import Conclusion, Observation, Query, Reading, RouteKey, Verdict, Watch
 
 NOT_SAMPLED = "not sampled yet"
 """Why a value is unknown that was never asked for."""
+
+
+NOT_A_NUMBER = "what was sampled is not a number"
+"""Why a value is unknown that was sampled all the same."""
 
 
 class Timer(Protocol):
@@ -90,8 +95,11 @@ class Judge:
             self._changed(changed)
 
     def settled(self) -> None:
-        """Forget the restored verdicts of routes that nobody follows: all sources have said what there is."""
+        """Take back the restored verdicts of routes that nobody follows: all sources have said what there is."""
+        gone = [route for route, found in self._restored.items() if found.verdict is Verdict.OVER]
         self._restored.clear()
+        if gone:
+            self._changed(dict.fromkeys(gone, Verdict.NORMAL))
 
     def take(self, observations: Iterable[Observation]) -> None:
         """Take in what an observer reports; what nobody wants any more is left aside."""
@@ -101,9 +109,10 @@ class Judge:
             if query not in self._watchers:
                 continue
             before, self._now[query] = self._now[query], observation
-            if (before.value is None) is not (observation.value is None):
+            is_known = _is_known(observation)
+            if _is_known(before) is not is_known:
                 self._noted(self._watchers[query])
-            if observation.value is not None:
+            if is_known:
                 self._known[query] = observation
             now = self._clock()
             for route in self._watchers[query]:
@@ -126,10 +135,11 @@ class Judge:
             return None
         query, rule = case.watch.query, case.watch.rule
         found, known = self._now[query], self._known.get(query)
+        value = value_of(found, rule)
         return Reading(
             case.watch,
-            found.counted(rule.no_commit),
-            found.unknown or (NOT_SAMPLED if found.value is None else None),
+            value,
+            (found.unknown or NOT_A_NUMBER) if value is None else None,
             known.counted(rule.no_commit) if known is not None else None,
             known.sampled if known is not None else 0.0,
             found.state,
@@ -220,6 +230,10 @@ class Judge:
         if case.timer is not None:
             case.timer.cancel()
             case.timer = None
+
+
+def _is_known(observation: Observation) -> bool:
+    return observation.value is not None and not math.isnan(observation.value)
 
 
 def _text(query: Query) -> str:

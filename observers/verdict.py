@@ -35,13 +35,19 @@ class Step(NamedTuple):
 
 def observe(state: State, rule: Rule, observation: Observation, now: float) -> Step:
     """Take an observation in. One that is unknown changes no verdict; one with the old `sampled` is no new sample."""
-    value = observation.counted(rule.no_commit)
-    if value is None or math.isnan(value):
+    value = value_of(observation, rule)
+    if value is None:
         return Step(state._replace(newest=None), None)
     verdict, since, was_over, row, sampled, _ = state
     if observation.sampled != sampled:
         row = row + 1 if value > rule.threshold else 0
     return look(State(verdict, since, was_over, row, observation.sampled, value), rule, now)
+
+
+def value_of(observation: Observation, rule: Rule) -> float | None:
+    """The value as the rule counts it; None where it is unknown, or no number."""
+    value = observation.counted(rule.no_commit)
+    return None if value is None or math.isnan(value) else value
 
 
 def look(state: State, rule: Rule, now: float) -> Step:

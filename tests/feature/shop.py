@@ -108,14 +108,23 @@ class Shop:
 
         return await until(probe, within=5 * SLACK, what=f"{decision} {fields}", interval=0.03)
 
-    async def said(self, kind: str, status: str) -> Json:
-        """Wait until a condition has this status."""
+    async def said(self, kind: str, status: str, message: str = "") -> Json:
+        """Wait until a condition has this status, and this in its message."""
 
         async def probe() -> Json | None:
             found = await self.condition(kind)
-            return found if found.get("status") == status else None
+            return found if found.get("status") == status and message in found["message"] else None
 
-        return await until(probe, within=5 * SLACK, what=f"{kind} {status}", interval=0.03)
+        return await until(probe, within=5 * SLACK, what=f"{kind} {status} {message}", interval=0.03)
+
+    async def stored(self, decision: str) -> None:
+        """Wait until that decision is on disk."""
+        file = self.state / "gateways" / "decisions.json"
+
+        async def probe() -> bool:
+            return f'"choice":"{decision}"' in await asyncio.to_thread(file.read_text)
+
+        await until(probe, within=5 * SLACK, what=f"{decision} on disk", interval=0.03)
 
     async def degradations(self) -> list[Json]:
         """The audit entries about decisions, oldest first."""

@@ -80,10 +80,9 @@ async def test_a_restart_in_degraded_changes_nothing(tmp_path: Path, monkeypatch
         place.lag(150)
         route = await place.decided("degraded")
         version = (await place.server.get("/v1/groups/default"))["version"]
-        await place.server.plane.stop()  # in order, so that all is on disk
-
+        await place.stored("degraded")
         place.lag("no broker answers")
-        await place.server.plane.start()
+        await place.server.restart()
         again = await place.decided("degraded", unknown="no broker answers")
         assert again["since"] == route["since"]
         await place.said("Degraded", "Unknown")
@@ -127,6 +126,14 @@ async def test_without_kafka_lag_is_unknown_and_nothing_is_degraded(
         (observer,) = (await place.server.get("/v1/observers"))["observers"]
         assert (observer["value"], observer["sampled"], observer["routes"]) == (None, None, 1)
         assert await place.server.metric("tidegate_gateway_routes_unknown", gateway="edge") == 1
+
+
+async def test_a_cluster_that_is_not_configured_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka = {"kafka": {"clusters": {"default": {"bootstrap": "127.0.0.1:1"}}, "interval": "200ms"}}
+    async with shop(tmp_path, monkeypatch, observers=kafka) as place:
+        place.declare(gateway(kafkaCluster="elsewhere"))
+        await place.said("Degraded", "Unknown", "observers.kafka.clusters has no elsewhere")
+        assert (await place.route())["decision"] == "primary"
 
 
 async def test_no_healthy_backend_is_told_and_the_last_good_is_kept_over_a_restart(

@@ -82,7 +82,7 @@ class Observed(Struct):
     """What an observer knows of one thing that routes watch.
 
     `value` is null where it is unknown, and `unknown` says why; `sampled` is when it was taken last. `breaker` is
-    closed, open or half_open. `routes` counts the routes that watch it.
+    closed, open or half_open. `routes` counts the routes that watch it. `detail` says in full why the last sample failed.
     """
 
     name: str
@@ -94,6 +94,7 @@ class Observed(Struct):
     state: str
     breaker: str
     routes: int
+    detail: str
 
 
 class Observers(Struct):

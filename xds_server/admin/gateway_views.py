@@ -73,6 +73,7 @@ def observed(found: Observation, routes: int, now: float) -> gateway_shapes.Obse
         found.state,
         found.breaker,
         routes,
+        found.detail,
     )
 
 

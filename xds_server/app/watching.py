@@ -6,18 +6,20 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import structlog
+
 from observers.base import Observer
 from observers.judge import Judge
 from xds_server.app.observing import run_observer
 from xds_server.derive.outcome import Outcome
 from xds_server.ir.facts import Observation, Query, RouteKey, Verdict
+from xds_server.snapshot.assemble import NOTHING_DECLARED
 from xds_server.snapshot.pipeline import Pipeline
 from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.gateways import Readings
 from xds_server.status.route_memory import RouteMemory
 
-_NOT_THERE = "NothingDeclared"
-"""The problem of a source that is taken for one that is not there yet."""
+_log = structlog.get_logger()
 
 _LOOK = 1.0
 """Seconds between looks at conditions that may have changed: so exact are the times of their transitions."""
@@ -62,16 +64,25 @@ class Watching:
         return found + [each for each in self.judge.observations() if each.query.observer not in self._observers]
 
     async def run(self) -> None:
-        """Run the observers, and look at conditions, until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            for observer in self._observers.values():
-                tasks.create_task(run_observer(observer, self.judge.take))
-            await self._pipeline.synced.wait()
-            self.book.begin()
-            while True:
+        """Run the observers, and look at conditions, until cancelled; then nothing that happened stays untold."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for observer in self._observers.values():
+                    tasks.create_task(run_observer(observer, self.judge.take))
+                await self._follow_conditions()
+        finally:
+            self.book.close()
+
+    async def _follow_conditions(self) -> None:
+        await self._pipeline.synced.wait()
+        self.book.begin()
+        while True:
+            try:
                 self._settle()
                 await self._look()
-                await asyncio.sleep(_LOOK)
+            except Exception:  # noqa: BLE001 - a fault of ours must not end what is served
+                _log.exception("gateways_not_looked_at")
+            await asyncio.sleep(_LOOK)
 
     async def _look(self) -> None:
         since = time.monotonic()
@@ -83,7 +94,7 @@ class Watching:
     def _settle(self) -> None:
         """Forget what was restored of routes that are gone, unless a source is taken for one that is not there yet."""
         reasons = {problem.reason for source in self._pipeline.sources() for problem in source.problems}
-        if not self._is_settled and _NOT_THERE not in reasons:
+        if not self._is_settled and NOTHING_DECLARED not in reasons:
             self._is_settled = True
             self._memory.settle()
             self.judge.settled()

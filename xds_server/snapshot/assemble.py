@@ -40,6 +40,9 @@ class Batch:
     units: Mapping[str, Unit | None]
 
 
+NOTHING_DECLARED = "NothingDeclared"
+"""The reason of the problem of a source that is taken for one that is not there yet."""
+
 NO_VERDICTS: Mapping[RouteKey, Verdict] = {}
 
 Find = Callable[[str, str], Resource | None]
@@ -283,4 +286,4 @@ def _nothing_declared(source: str, awaited: int) -> Problem:
         f"nothing is declared here, but {awaited} resources of the last known good are: they are served until"
         " something is declared"
     )
-    return Problem(Origin(source), "NothingDeclared", message)
+    return Problem(Origin(source), NOTHING_DECLARED, message)

@@ -240,7 +240,10 @@ class Pipeline:
             _log.error("derivation_failed", item=f"{fault.collection} {fault.key}", exc_info=fault.error)
         if made.outcome:
             for told in self._followers:
-                told(made.outcome)
+                try:
+                    told(made.outcome)
+                except Exception:  # noqa: BLE001 - a fault in what follows must not end what is served
+                    _log.exception("outcome_not_taken")
 
     def _note_taken_in(self, handed: int) -> None:
         self._taken_in = handed

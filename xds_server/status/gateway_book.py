@@ -101,6 +101,10 @@ class GatewayBook:
         """Note that what these routes watch became known, or unknown."""
         self._dirty.update(GatewayKey(route.namespace, route.gateway) for route in routes)
 
+    def close(self) -> None:
+        """Tell the transitions that still wait."""
+        self._transitions.close()
+
     def keys(self) -> list[GatewayKey]:
         """All gateways, by namespace and name."""
         return sorted(self._reports)

@@ -91,6 +91,7 @@ async def test_observers(client: Client) -> None:
         "state": "ok",
         "breaker": "closed",
         "routes": 1,
+        "detail": "",
     }
     assert (unknown["key"], unknown["value"], unknown["unknown"]) == ("default/mail/in", None, "no broker answers")
     assert (unknown["state"], unknown["breaker"], unknown["age_s"]) == ("timeout", "open", 60.0)

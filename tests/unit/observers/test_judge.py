@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from observers.judge import NOT_SAMPLED, Judge
+from observers.judge import NOT_A_NUMBER, NOT_SAMPLED, Judge
 from xds_server.ir.facts import (
     Conclusion,
     LagQuery,
@@ -200,6 +200,7 @@ def test_restored_verdicts_wait_until_all_is_settled() -> None:
     assert world.judge.conclusion(route("gone")) == found
     world.judge.follow({route("a"): Watch(ORDERS, RULE)})
     world.judge.settled()
+    assert world.told == [{route("gone"): Verdict.NORMAL}], "derivation forgets it, too"
     assert world.judge.conclusion(route("gone")) is None
     assert world.judge.verdicts() == {route("a"): Verdict.OVER}
 
@@ -233,6 +234,17 @@ def test_value_counts_as_the_rule_has_it(world: World) -> None:
     assert world.told == [{route("a"): Verdict.OVER}]
     readings = [world.judge.reading(route(name)) for name in "ab"]
     assert [each.value if each else None for each in readings] == [500, 10]
+
+
+def test_what_is_not_a_number_is_unknown(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.sample(150)
+    world.time.advance(1)
+    world.sample(float("nan"))
+    reading = world.judge.reading(route("a"))
+    assert reading is not None
+    assert (reading.value, reading.unknown, reading.last) == (None, NOT_A_NUMBER, 150)
+    assert reading.verdict is Verdict.OVER
 
 
 def test_what_nobody_wants_is_left_aside(world: World) -> None:
