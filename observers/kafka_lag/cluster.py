@@ -49,9 +49,13 @@ class Cluster:
         """How many are open."""
         return len(self._connections)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close all connections, and begin from the start when asked again."""
-        self._connections.close()
+        self._forget()
+        await self._connections.close()
+
+    def _forget(self) -> None:
+        self._connections.keep_only(())
         self._brokers, self._good = (), None
         self._coordinators.clear()
 
@@ -89,7 +93,7 @@ class Cluster:
                 self._connections.keep_only({*found.brokers, address})
                 return found, address
             trouble.append(found)
-        self.close()
+        self._forget()
         raise TargetError(trouble[-1].state, "; ".join(dict.fromkeys(map(str, trouble))))
 
     async def _commits(

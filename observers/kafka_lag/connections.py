@@ -8,20 +8,36 @@ connections do none of that.
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from collections.abc import Iterable
 from typing import Any
 
 from aiokafka.conn import create_conn
-from aiokafka.errors import KafkaError
+from aiokafka.errors import (
+    AuthenticationFailedError,
+    KafkaError,
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+)
 
 from observers.kafka_lag.options import Security
 from observers.sampler import TargetError
 
 Address = tuple[str, int]
 
+_LOGIN = (
+    SaslAuthenticationFailed,
+    AuthenticationFailedError,
+    UnsupportedSaslMechanismError,
+    ssl.SSLCertVerificationError,
+)
+
 IDLE = 540.0
 """Seconds after which a connection that nothing is asked on is closed; below the broker's own 10 minutes."""
+
+CLOSING = 0.5
+"""Seconds that connections have at the end to say goodbye (TLS does)."""
 
 
 class Connections:
@@ -33,7 +49,8 @@ class Connections:
         self._timeout = int(timeout * 1000)
         self._open: dict[Address, Any] = {}
         self._locks: dict[Address, asyncio.Lock] = {}
-        self._failed: dict[Address, str] = {}
+        self._failed: dict[Address, TargetError] = {}
+        self._closing: set[asyncio.Future[None]] = set()
 
     def begin(self) -> None:
         """A new round: brokers that could not be reached in the last one are tried again, once for all who ask."""
@@ -68,9 +85,11 @@ class Connections:
             self._drop(address, self._open[address])
         self._locks = {address: lock for address, lock in self._locks.items() if address in kept}
 
-    def close(self) -> None:
-        """Close all; nothing is waited for, since a broker that hangs would not answer."""
+    async def close(self) -> None:
+        """Close all; a broker that hangs is not waited for."""
         self.keep_only(())
+        if self._closing:
+            await asyncio.wait(self._closing, timeout=CLOSING)
 
     def __len__(self) -> int:
         """How many are open."""
@@ -82,11 +101,12 @@ class Connections:
             if connection is not None and connection.connected():
                 return connection
             if address in self._failed:
-                raise TargetError("unreachable", self._failed[address])
+                known = self._failed[address]
+                raise TargetError(known.state, str(known))
             try:
                 connection = await self._connect(address)
             except TargetError as error:
-                self._failed[address] = str(error)
+                self._failed[address] = error
                 raise
             self._open[address] = connection
             return connection
@@ -103,13 +123,16 @@ class Connections:
                 max_idle_ms=int(IDLE * 1000),
                 **arguments,
             )
-        except (KafkaError, TimeoutError, OSError, EOFError) as error:
-            raise TargetError("unreachable", f"{_text(address)}: {_cause(error)}") from error
+        except (KafkaError, TimeoutError, OSError, EOFError, ValueError) as error:
+            state = "login" if isinstance(error, _LOGIN) else "unreachable"
+            raise TargetError(state, f"{_text(address)}: {_cause(error)}") from error
 
     def _drop(self, address: Address, connection: Any) -> None:
         if self._open.get(address) is connection:
             del self._open[address]
-        connection.close()
+        closed = connection.close()
+        self._closing.add(closed)
+        closed.add_done_callback(self._closing.discard)
 
 
 def _text(address: Address) -> str:
@@ -124,8 +147,8 @@ def _cause(error: BaseException) -> str:
         return f"the broker's certificate is refused: {error.verify_message}"
     if isinstance(error, TimeoutError):
         return "no answer in time"
-    if isinstance(error, EOFError):
+    if isinstance(error, EOFError | ConnectionResetError):
         return "the broker closed the connection (is the protocol right for this port?)"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
+    if isinstance(error, OSError) and error.errno is not None:
+        return os.strerror(error.errno) if error.errno > 0 else error.strerror or str(error)
     return str(error).split("] ", 1)[-1] or type(error).__name__

@@ -56,7 +56,7 @@ class KafkaLag:
                     tasks.create_task(sampler.run(report))
         finally:
             for cluster in self._clusters.values():
-                cluster.close()
+                await cluster.close()
 
     def observations(self) -> list[Observation]:
         """What is known now; see `Observer.observations`."""

@@ -6,6 +6,7 @@ import datetime as dt
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -42,13 +43,19 @@ class Authority:
         self.certificate = _pem(self._certificate)
 
     def issue(
-        self, *names: str, uris: Sequence[str] = (), subject: x509.Name | None = None, life: dt.timedelta = LIFETIME
+        self,
+        *names: str,
+        uris: Sequence[str] = (),
+        ips: Sequence[str] = (),
+        subject: x509.Name | None = None,
+        life: dt.timedelta = LIFETIME,
     ) -> Pair:
-        """Sign a fresh certificate for DNS `names` and `uris`, good for servers and clients, for so long from now."""
+        """Sign a fresh certificate for DNS `names`, `uris` and `ips`, good for servers and clients, for so long."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = _builder(subject or _name(names[0]), self._name, key.public_key(), life)
         dns, ids = map(x509.DNSName, names), map(x509.UniformResourceIdentifier, uris)
-        alternatives = x509.SubjectAlternativeName([*dns, *ids])
+        addresses = [x509.IPAddress(ip_address(each)) for each in ips]
+        alternatives = x509.SubjectAlternativeName([*dns, *ids, *addresses])
         certificate = builder.add_extension(alternatives, critical=False).sign(self._key, hashes.SHA256())
         encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
         private = key.private_bytes(encoding, form, serialization.NoEncryption()).decode()

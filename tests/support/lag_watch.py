@@ -25,12 +25,14 @@ class Meter:
 
     def __init__(self) -> None:
         self.rounds: list[tuple[str, float]] = []
+        self.another = asyncio.Event()
         self.failures: Counter[tuple[str, str]] = Counter()
 
     def sampled(self, observer: str, target: str, seconds: float) -> None:
         """See `observers.base.Meter`."""
         assert observer == "kafka"
         self.rounds.append((target, seconds))
+        self.another.set()
 
     def sample_failed(self, observer: str, target: str, reason: str) -> None:
         """See `observers.base.Meter`."""
@@ -60,6 +62,14 @@ class Watcher:
         """What is known of one query now."""
         (found,) = [each for each in self.observer.observations() if each.query == query]
         return found
+
+    async def rounds(self, more: int) -> None:
+        """Wait until so many more rounds are over; the last one may not have been told yet."""
+        goal = len(self.meter.rounds) + more
+        async with asyncio.timeout(60 * SLACK):
+            while len(self.meter.rounds) < goal:
+                self.meter.another.clear()
+                await self.meter.another.wait()
 
     async def until(self, query: LagQuery, right: Callable[[Observation], bool], seconds: float = 10.0) -> Observation:
         """Wait until something that is told from now on is right."""

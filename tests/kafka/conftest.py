@@ -1,0 +1,42 @@
+"""Every test here needs a real broker; without one it is skipped, and says what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient
+
+from tests.kafka.broker import Kafka, missing
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what lies here."""
+    why = missing()
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.kafka)
+            item.add_marker(pytest.mark.timeout(120))
+            if why:
+                item.add_marker(pytest.mark.skip(reason=why))
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
+    """A broker that creates topics when it is asked for them carelessly, as Kafka does by default."""
+    broker = Kafka(tmp_path_factory.mktemp("kafka"))
+    broker.start()
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture
+async def admin(kafka: Kafka) -> AsyncIterator[AIOKafkaAdminClient]:
+    """Who makes topics."""
+    client = AIOKafkaAdminClient(bootstrap_servers=kafka.address())
+    await client.start()
+    yield client
+    await client.close()
