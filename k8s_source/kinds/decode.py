@@ -22,6 +22,9 @@ _VERSION = re.compile(r"[A-Za-z][A-Za-z0-9./-]{0,79}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 """What these look like where they can be repeated."""
 
+_SLIP = 0.8
+"""How much of two kinds must be the same (`difflib`) for one to be a slip of the other: ServiceAccount is no Service."""
+
 
 def decode_manifest(body: Mapping[str, object], origin: Origin, folder_group: str) -> Object | tuple[Problem, ...]:
     """The object of a manifest, or every fault of it.
@@ -32,7 +35,9 @@ def decode_manifest(body: Mapping[str, object], origin: Origin, folder_group: st
     origin = _identified(origin, body)
     kind = KINDS.get((origin.api_version, origin.kind))
     if kind is None:
-        return (Problem(origin, *_unsupported(origin)),)
+        told = _unsupported(origin)
+        # A slip in what was right before tells nothing of what is meant: without a kind nothing counts as gone.
+        return (Problem(replace(origin, kind="") if _is_slip(origin) else origin, *told),)
     plain = {key: _without_nulls(each) for key, each in body.items() if each is not None and key != "status"}
     try:
         value = msgspec.convert(plain, kind)
@@ -64,6 +69,13 @@ def _identified(origin: Origin, body: Mapping[str, object]) -> Origin:
 
 def _word(value: object, form: re.Pattern[str]) -> str:
     return value if isinstance(value, str) and form.fullmatch(value) else ""
+
+
+def _is_slip(origin: Origin) -> bool:
+    """Whether a kind, or its version, is most likely one of ours that is written wrong."""
+    group = origin.api_version.rpartition("/")[0]
+    known = [kind for version, kind in KINDS if version.rpartition("/")[0] == group]
+    return origin.kind in known or bool(get_close_matches(origin.kind, known, n=1, cutoff=_SLIP))
 
 
 def _unsupported(origin: Origin) -> tuple[str, str, str]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
+
+from k8s_source.kinds.decode import decode_manifest
+from tests.unit.k8s_source.manifests import service
 from xds_server.demo.world import cluster
 from xds_server.derive.outcome import Outcome
 from xds_server.ir.declared import NativeDocument, Unit
@@ -16,6 +21,7 @@ from xds_server.snapshot.assemble import Assembler, Batch
 from xds_server.snapshot.derivation import Round
 from xds_server.snapshot.objects import ObjectStore
 from xds_server.snapshot.snapshot import Snapshot
+from xds_server.sources.files.parse import FilePlace, parse
 from xds_server.translate.native import decode
 from xds_server.translate.prune import prune_routes
 from xds_server.wire.resource import Resource
@@ -153,6 +159,27 @@ def test_a_place_that_can_not_be_read_or_named_keeps_all_it_had() -> None:
     assert not store.changes()
     store.take(0, "a.yaml", unit("a.yaml"))
     assert list(store.changes().values()) == [None]
+
+
+@pytest.mark.parametrize(
+    ("slip", "stays"),
+    [
+        ({"kind": "Servise"}, True),
+        ({"apiVersion": "v2"}, True),
+        ({"kind": "ServiceAccount"}, False),
+        ({"apiVersion": "serving.knative.dev/v1"}, False),
+    ],
+)
+def test_a_slip_in_the_kind_takes_nothing_away(slip: dict[str, str], *, stays: bool) -> None:
+    store = ObjectStore()
+    place = FilePlace("files", "a.yaml", "a.yaml", "default")
+
+    def hand_over(body: dict[str, object]) -> list[Standing | None]:
+        store.take(0, "a.yaml", parse(place, json.dumps(body).encode(), decode_manifest))
+        return [each for key, each in store.changes().items() if key.kind == "Service" and not key.api_group]
+
+    assert hand_over(service()) != [None]
+    assert hand_over({**service(), **slip}) == ([] if stays else [None])
 
 
 def test_a_round_costs_what_changed_and_tells_what_made_it() -> None:
