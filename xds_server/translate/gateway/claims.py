@@ -27,11 +27,10 @@ class Place(NamedTuple):
 
 
 class Attachment(NamedTuple):
-    """What a gateway wants of a socket; `rank` is the listener's place among those of its gateway."""
+    """What a gateway wants of a socket."""
 
     listener: Listener
     seniority: Seniority
-    rank: int
     origin: Origin
 
 
@@ -130,15 +129,12 @@ def is_kept(stand: Stand | None) -> bool:
 
 def _attachments(_: Read, __: GatewayKey, gateway: Gateway) -> dict[Place, Attachment]:
     pairs = zip(places_of(gateway), gateway.listeners, strict=True)
-    return {
-        place: Attachment(listener, gateway.seniority, rank, gateway.origin)
-        for rank, (place, listener) in enumerate(pairs)
-    }
+    return {place: Attachment(listener, gateway.seniority, gateway.origin) for place, listener in pairs}
 
 
 def _use(found: list[tuple[Place, Attachment]]) -> SocketUse:
     """The senior one says what is spoken, and keeps out who speaks otherwise."""
-    found.sort(key=lambda each: (each[1].seniority, each[0].gateway, each[1].rank))
+    found.sort(key=lambda each: (each[1].seniority, each[0]))
     senior = found[0][1]
     stands = tuple(
         (place, Stand(attached, None if attached.listener.protocol is senior.listener.protocol else senior.origin))

@@ -21,27 +21,25 @@ _SERVICE = "Service"
 
 
 class _Placed(NamedTuple):
-    """A route with what it takes of its gateway; `rank` is its place in the spec."""
+    """A route with what it takes of its gateway."""
 
     route: Route
     group: str
     gateway: GatewayKey
     origin: Origin
     fail_open: bool
-    rank: int
     places: tuple[Place, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A route and the virtual hosts it is in; `rank` is its place in the spec of the gateway, which is at `origin`."""
+    """A route and the virtual hosts it is in; `origin` is that of its gateway."""
 
     route: Route
     group: str
     gateway: GatewayKey
     origin: Origin
     fail_open: bool
-    rank: int
     hosts: tuple[HostKey, ...]
 
 
@@ -91,8 +89,7 @@ def _placed(_: Read, key: GatewayKey, gateway: Gateway) -> dict[RouteKey, _Place
     places = tuple(places_of(gateway))
     fail_open = gateway.policy.fail_open
     return {
-        route.key: _Placed(route, gateway.group, key, gateway.origin, fail_open, rank, places)
-        for rank, route in enumerate(gateway.routes)
+        route.key: _Placed(route, gateway.group, key, gateway.origin, fail_open, places) for route in gateway.routes
     }
 
 

@@ -76,7 +76,7 @@ def route_parts(work: Work) -> Collection[RouteKey, RoutePart]:
 
     def make(read: Read, key: RouteKey, served: Served) -> RoutePart | None:
         decision = read(work.decided.decisions, key)
-        return None if decision is None else route_part(served.route, decision, served.rank)
+        return None if decision is None else route_part(served.route, decision)
 
     return work.engine.each("route parts", work.decided.served, make)
 

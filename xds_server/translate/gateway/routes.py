@@ -33,8 +33,8 @@ _HOST_ATTEMPTS = 3
 
 _KINDS = {PathKind.EXACT: 0, PathKind.REGEX: 1, PathKind.PREFIX: 2}
 
-Precedence = tuple[int, int, str, int]
-"""What sorts routes that share a host: Envoy takes the first that matches. The place in the spec comes last."""
+Precedence = tuple[int, int, str]
+"""What sorts routes that share a host: Envoy takes the first that matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,14 @@ class RoutePart:
     clusters: frozenset[str]
 
 
-def precedence(path: Path, rank: int = 0) -> Precedence:
+def precedence(path: Path) -> Precedence:
     """Whole paths first, then expressions, then prefixes; the longest first, so that the order in a spec says nothing."""
     value = _prefix(path.value) if path.kind is PathKind.PREFIX else path.value
-    return (_KINDS[path.kind], 0 if path.kind is PathKind.EXACT else -len(value), value, rank)
+    return (_KINDS[path.kind], 0 if path.kind is PathKind.EXACT else -len(value), value)
 
 
-def route_part(route: Route, decision: Decision, rank: int = 0, share: float = 1.0) -> RoutePart:
-    """The route as decided, at place `rank` of its spec; `share` is the part of `maxQps` that one Envoy lets through."""
+def route_part(route: Route, decision: Decision, share: float = 1.0) -> RoutePart:
+    """The route as decided; `share` is the part of its `maxQps` that one Envoy lets through."""
     made = EnvoyRoute(name=str(route.key))
     _match(made, route.path)
     made.metadata.filter_metadata[METADATA].update({"decision": str(decision.choice)})
@@ -66,7 +66,7 @@ def route_part(route: Route, decision: Decision, rank: int = 0, share: float = 1
             limit = local_ratelimit.in_route(route.max_qps, share, reason)
             made.typed_per_filter_config[local_ratelimit.NAME].CopyFrom(limit)
     clusters = NO_NAMES if decision.backend is None else frozenset({cluster_name(decision.backend)})
-    return RoutePart(precedence(route.path, rank), made.SerializeToString(deterministic=True), clusters)
+    return RoutePart(precedence(route.path), made.SerializeToString(deterministic=True), clusters)
 
 
 def _match(made: EnvoyRoute, path: Path) -> None:
