@@ -137,9 +137,7 @@ def secrets(work: Work) -> Collection[ResourceKey, Resource]:
     def uses(_: Read, socket: Socket, use: SocketUse) -> dict[_SecretUse, bool]:
         wanted = [(place, attached.listener.secret) for place, attached in use.kept]
         return {
-            _SecretUse(socket.group, each, socket, place.gateway): True
-            for place, each in wanted
-            if each is not None and use.protocol is Protocol.HTTPS
+            _SecretUse(socket.group, each, socket, place.gateway): True for place, each in wanted if each is not None
         }
 
     used = work.engine.many("uses of secrets", work.claims.sockets, uses)

@@ -20,6 +20,7 @@ from tests.support.gateways import (
     route,
     watch,
 )
+from xds_server.derive.facts import Remembered
 from xds_server.ir.backend import Endpoint, Locality
 from xds_server.ir.decision import Choice
 from xds_server.ir.facts import Verdict
@@ -127,6 +128,24 @@ def test_fail_open_keeps_a_backend_that_the_route_names_no_more() -> None:
     found.put(gateway(route("orders", primary="next"), fail_open=True))
     assert found.decision("orders").backend == backend_key("orders")
     assert found.names("cds") == ["shop/next/80", "shop/orders/80"]
+
+
+def test_fail_open_leads_to_the_endpoints_of_now_where_there_are_some() -> None:
+    found = derived(gateway(LAGGING, fail_open=True), backend("orders", "10.0.0.1"), backend("orders-lite", "10.0.0.2"))
+    found.update(found.facts.verdicts.edit({LAGGING.key: Verdict.OVER}))
+    found.remember()
+    found.put(backend("orders"), backend("orders-lite", "10.0.0.3"))
+    found.update(found.facts.verdicts.edit({LAGGING.key: Verdict.NORMAL}))
+    assert found.decision("orders").choice is Choice.FAIL_OPEN
+    assert found.decision("orders").backend == backend_key("orders-lite")
+    assert read_back(found.resource("eds", "shop/orders-lite/80")) == (Locality("", (Endpoint("10.0.0.3", 8080),)),)
+    assert read_back(found.resource("eds", "shop/orders/80")) == (), "nothing leads there"
+
+
+def test_fail_open_to_a_backend_whose_endpoints_are_not_known_rejects() -> None:
+    found = derived(gateway(LAGGING, fail_open=True), backend("orders"))
+    found.update(found.facts.decided.edit({LAGGING.key: Remembered(Choice.PRIMARY, backend_key("orders"))}))
+    assert found.decision("orders").choice is Choice.REJECTED
 
 
 def test_fail_open_without_memory_rejects() -> None:
