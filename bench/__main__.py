@@ -59,6 +59,7 @@ def _shown(measured: Results) -> str:
         table.verdicts(verdicts) if verdicts else "",
         table.costs(measured.flat) if measured.flat else "",
         table.derivations(measured.derived) if measured.derived else "",
+        table.samplings(measured.lag) if measured.lag else "",
         table.keeps(measured.kept) if measured.kept else "",
         table.holds(measured.probe) if measured.probe else "",
         table.churns(measured.churn) if measured.churn else "",

@@ -44,6 +44,7 @@ def sections(results: Results) -> dict[str, str]:
         "naive": table.comparison(naive) if naive else "",
         "flat": table.costs(results.flat) if results.flat else "",
         "derived": table.derivations(results.derived) if results.derived else "",
+        "lag": table.samplings(results.lag) if results.lag else "",
         "kept": table.keeps(results.kept) if results.kept else "",
         "model": _model(results),
         "probe": table.holds(results.probe) if results.probe else "",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bench import churn, derived, flat, kept, probe, rounds
+from bench import churn, derived, flat, kept, lag, probe, rounds
 from bench.contenders import NAIVE, PYTHON_GENERATOR, TIDEGATE, Contender, go_generator, go_peers
 from bench.gobuild import GoTools
 from bench.machine import choose_cores, describe
@@ -15,7 +15,7 @@ from bench.results import Results
 from bench.shapes import AGAINST_GO, AGAINST_NAIVE, GROWTH, Shape, quick
 from bench.trial import Bench
 
-PARTS = ("flat", "derived", "kept", "probe", "churn")
+PARTS = ("flat", "derived", "lag", "kept", "probe", "churn")
 """What is measured beside the loads."""
 
 
@@ -75,6 +75,7 @@ class Plan:
         return {
             "flat": lambda: flat.measure(sizes.flat_clusters, changes=sizes.flat_changes),
             "derived": lambda: derived.measure(sizes.flat_clusters, changes=sizes.flat_changes),
+            "lag": lag.measure,
             "kept": kept.measure,
             "probe": lambda: probe.measure(sizes.probe_clusters, times=sizes.probe_times, patience=self.bench.patience),
             "churn": lambda: [churn.measure(self.bench, load) for load in loads],

@@ -12,6 +12,7 @@ from bench.churn import Churned
 from bench.derived import Derived
 from bench.flat import Cost
 from bench.kept import Kept
+from bench.lag import Sampled
 from bench.probe import Hold
 from bench.trial import Figure, Trial
 
@@ -69,6 +70,7 @@ class Results(msgspec.Struct):
     probe: list[Hold] = msgspec.field(default_factory=list)
     churn: list[Churned] = msgspec.field(default_factory=list)
     derived: list[Derived] = msgspec.field(default_factory=list)
+    lag: list[Sampled] = msgspec.field(default_factory=list)
     days: dict[str, str] = msgspec.field(default_factory=dict)
 
     def update(self, newer: Results) -> None:
@@ -77,7 +79,7 @@ class Results(msgspec.Struct):
         self.shapes.update(newer.shapes)
         self.flat, self.kept = newer.flat or self.flat, newer.kept or self.kept
         self.probe, self.churn = newer.probe or self.probe, newer.churn or self.churn
-        self.derived = newer.derived or self.derived
+        self.derived, self.lag = newer.derived or self.derived, newer.lag or self.lag
         self.days.update(newer.days)
 
 

@@ -8,6 +8,7 @@ from bench.churn import Churned
 from bench.derived import Derived
 from bench.flat import Cost
 from bench.kept import Kept
+from bench.lag import Sampled
 from bench.probe import Hold
 from bench.results import Measured, Summary
 from bench.targets import Verdict
@@ -54,6 +55,17 @@ def derivations(found: Iterable[Derived]) -> str:
         counts = [each.made, each.resources, each.resource_bytes, each.work.decisions, each.work.calls]
         sizes = [each.services, each.routes, each.routes_on_port]
         rows.append([each.change, *(f"{size:,}" for size in sizes), _short(each.us), *(f"{each:,}" for each in counts)])
+    return markdown(head, rows)
+
+
+def samplings(found: Iterable[Sampled]) -> str:
+    """What a round of sampling Kafka lag costs, up to the verdicts."""
+    head = ["routes", "groups", "queries", "calls to Kafka", "sampling, CPU ms", "sampling, ms", "judging, CPU ms"]
+    rows = []
+    for each in found:
+        counts = [each.routes, each.groups, each.queries, sum(each.calls.values())]
+        times = [each.sample_cpu_ms, each.sample_ms, each.judge_ms]
+        rows.append([*(f"{count:,}" for count in counts), *map(_short, times)])
     return markdown(head, rows)
 
 
