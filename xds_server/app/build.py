@@ -25,7 +25,7 @@ from xds_server.snapshot.pipeline import Coalesce, Pipeline
 from xds_server.snapshot.preflight import EnvoyChecker, Preflight
 from xds_server.sources.base import Source
 from xds_server.sources.files.inputs import inputs
-from xds_server.sources.files.located import Locating
+from xds_server.sources.files.located import Locating, Locator
 from xds_server.sources.push import PushSource
 from xds_server.sources.push.rpc import PushService
 from xds_server.sources.registry import make_sources
@@ -135,8 +135,11 @@ def _flow(settings: Settings, state: State, telling: Telling) -> Flow:
     preflight = _preflight(settings, telling.metrics)
     model = GatewayModel()
     model.restore(state.routes.good, [snapshots[-1] for snapshots in state.restored.values()])
+    locate = Locator()
     pipeline = Pipeline(
-        Assembler(Locating(decode), prune_routes, preflight.refused if preflight else None, model),
+        Assembler(
+            Locating(decode, locate), prune_routes, preflight.refused if preflight else None, model, locate=locate
+        ),
         groups,
         Coalesce(quiet.quiet, quiet.max),
         telling.metrics,

@@ -12,7 +12,7 @@ from xds_server.ir.problem import Problem
 from xds_server.snapshot.catalog import Catalog
 from xds_server.snapshot.closure import Closure, Key, Prune
 from xds_server.snapshot.compile import Address, Decode, compile_unit, duplicate
-from xds_server.snapshot.derivation import Derivation, Deriving, Round
+from xds_server.snapshot.derivation import Derivation, Deriving, Locate, Round
 from xds_server.snapshot.hold import Types, pin
 from xds_server.snapshot.seeds import Seeds
 from xds_server.snapshot.snapshot import Change, Hold, LeftOut, Snapshot
@@ -60,10 +60,16 @@ class Assembler:
     """
 
     def __init__(
-        self, decode: Decode, prune: Prune, refuse: Refuse | None = None, deriving: Deriving | None = None
+        self,
+        decode: Decode,
+        prune: Prune,
+        refuse: Refuse | None = None,
+        deriving: Deriving | None = None,
+        *,
+        locate: Locate = lambda problem: problem,
     ) -> None:
         self.catalog: Catalog[Address, Resource] = Catalog(_kind_of, _duplicate)
-        self._derivation = Derivation(self.catalog, deriving) if deriving is not None else None
+        self._derivation = Derivation(self.catalog, deriving, locate) if deriving is not None else None
         self._seeds = Seeds(self.catalog)
         self._refuse = refuse
         self._refused: dict[str, dict[Key, LeftOut]] = {}
@@ -106,7 +112,7 @@ class Assembler:
         if self._derivation is not None:
             declared += self._derivation.store.catalog.problems(rank) + self._derivation.problems(source)
             awaited += self._derivation.awaited(rank)
-        return ([_nothing_declared(source, awaited)] if awaited else []) + declared
+        return ([_nothing_declared(source, awaited)] if awaited else []) + list(dict.fromkeys(declared))
 
     def objects(self, rank: int) -> dict[str, int]:
         """How many resources and objects of which kind a source declares."""

@@ -6,7 +6,7 @@ been read again: of half a world less would come.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from xds_server.derive.engine import Fault
 from xds_server.derive.outcome import Outcome
 from xds_server.ir.declared import Unit
 from xds_server.ir.facts import RouteKey, Verdict
+from xds_server.ir.gateway import GatewayKey
 from xds_server.ir.objects import ObjectKey, Standing
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.catalog import Catalog
@@ -39,6 +40,10 @@ class Round:
     """How many items of which collection were made."""
 
 
+Locate = Callable[[Problem], Problem]
+"""Adds the line of the field, as far as it can be told."""
+
+
 class Deriving(Protocol):
     """What makes resources of objects and facts."""
 
@@ -53,15 +58,17 @@ class Deriving(Protocol):
 class Derivation:
     """Keeps the objects, has resources made of them, and puts these in the catalog."""
 
-    def __init__(self, catalog: Catalog[Address, Resource], deriving: Deriving) -> None:
+    def __init__(self, catalog: Catalog[Address, Resource], deriving: Deriving, locate: Locate) -> None:
         self.store = ObjectStore()
         self.last = Round()
         """What came of the last round."""
         self._catalog = catalog
         self._deriving = deriving
+        self._locate = locate
         self._seeded: dict[str, int] = {}
         self._needs: dict[str, set[Place]] = {}
         self._unread: dict[int, dict[str, set[Place]]] = {}
+        self._remarks: dict[GatewayKey, tuple[Problem, ...]] = {}
 
     def plant(self, snapshots: Iterable[Snapshot], ranks: Mapping[str, int]) -> None:
         """Begin with what was derived before; `ranks` has the sources that there are, by name."""
@@ -108,6 +115,7 @@ class Derivation:
         """Derive what has changed; the addresses that this touches."""
         made = self._deriving.update(self.store.changes(), verdicts)
         self.last = made
+        self._note(made.outcome)
         changes: dict[str, dict[Address, Resource | None]] = {}
         for address, resource in made.resources.items():
             if address[0] not in self._needs:
@@ -122,8 +130,18 @@ class Derivation:
         return touched
 
     def problems(self, source: str) -> list[Problem]:
-        """What of a source's objects can't be served since a source has its name in native form."""
-        return [problem for problem in self._catalog.problems(_RANK) if problem.origin.source == source]
+        """What of a source's objects can't be served: it does not agree, or a source has its name in native form."""
+        lost = self._catalog.problems(_RANK)
+        told = (problem for remarks in self._remarks.values() for problem in remarks)
+        return [problem for problem in (*told, *lost) if problem.origin.source == source]
+
+    def _note(self, outcome: Outcome) -> None:
+        for key, report in outcome.reports.items():
+            remarks = () if report is None else tuple(map(self._locate, (*report.invalid, *report.unresolved)))
+            if remarks:
+                self._remarks[key] = remarks
+            else:
+                self._remarks.pop(key, None)
 
     def awaited(self, rank: int) -> int:
         """How many resources are served as they were until this source has declared anything."""

@@ -10,7 +10,7 @@ import pytest
 from xds_server.ir.declared import Declared, NativeDocument
 from xds_server.ir.problem import Problem, ProblemError
 from xds_server.sources.files import load, located
-from xds_server.sources.files.located import Locating
+from xds_server.sources.files.located import Locating, Locator
 
 GOOD = '"@type": a/b.C\nname: x\n'
 BAD = '"@type": a/b.C\nname: y\ninner:\n  - a: 1\n  - wrong: 2\n'
@@ -28,7 +28,7 @@ def decode(document: Declared) -> str:
 
 def lines(path: Path) -> list[int]:
     """The lines of all problems of a file's documents."""
-    locating = Locating(decode)
+    locating = Locating(decode, Locator())
     found = []
     for document in load(path)[0].documents:
         try:
@@ -86,7 +86,7 @@ def test_a_file_that_is_gone_or_another_by_now(tmp_path: Path) -> None:
     for change in (lambda: path.write_text("x: [\n"), lambda: path.write_bytes(b"\xff"), path.unlink):
         change()
         with pytest.raises(ProblemError) as caught:
-            Locating(decode)(document)
+            Locating(decode, Locator())(document)
         assert caught.value.problem.origin.line == 4
 
 

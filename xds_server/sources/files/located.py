@@ -1,4 +1,4 @@
-"""A decoder around another one: what it says of documents from files tells the line of the field that is wrong."""
+"""Problems of documents from files tell the line of the field that is wrong."""
 
 from __future__ import annotations
 
@@ -34,25 +34,14 @@ class _File:
     spent: float = 0.0
 
 
-class Locating(Generic[Made]):
-    """Makes what `decode` makes. The file is read again when there is an error, which is rare; for one thread."""
+class Locator:
+    """Finds lines. The file is read again, which is rare since errors are; for one thread."""
 
-    def __init__(self, decode: Callable[[Declared], Made]) -> None:
-        self._decode = decode
+    def __init__(self) -> None:
         self._last: _File | None = None
 
-    def __call__(self, document: Declared) -> Made:
-        """Decode a document.
-
-        Raises:
-            ProblemError: As the decoder does, with the line of the field as far as it can be told.
-        """
-        try:
-            return self._decode(document)
-        except ProblemError as error:
-            raise ProblemError(self._located(error.problem)) from None
-
-    def _located(self, problem: Problem) -> Problem:
+    def __call__(self, problem: Problem) -> Problem:
+        """The problem with the line of its field, as far as that can be told."""
         origin = problem.origin
         if not (problem.field and origin.path and origin.line):
             return problem
@@ -78,6 +67,25 @@ class Locating(Generic[Made]):
             markers = [] if is_json else [found.start() for found in _MARKER.finditer(text)]
             self._last = _File(state, text, lines, markers)
         return self._last
+
+
+class Locating(Generic[Made]):
+    """A decoder around another one: makes what `decode` makes."""
+
+    def __init__(self, decode: Callable[[Declared], Made], locate: Callable[[Problem], Problem]) -> None:
+        self._decode = decode
+        self._locate = locate
+
+    def __call__(self, document: Declared) -> Made:
+        """Decode a document.
+
+        Raises:
+            ProblemError: As the decoder does, with the line of the field as far as it can be told.
+        """
+        try:
+            return self._decode(document)
+        except ProblemError as error:
+            raise ProblemError(self._locate(error.problem)) from None
 
 
 def _line(file: _File, problem: Problem) -> int:
