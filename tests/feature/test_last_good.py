@@ -76,7 +76,7 @@ async def test_k20_restarts_with_sources_away_resend_nothing_and_take_nothing_aw
             after = [await Clients(server.xds, stack).stream(each, world, each.value, answer=follow) for each in BOTH]
             for stream, former in zip(after, before, strict=True):
                 come_back(stream, former)
-            assert await quiet(after, 0.4) == [
+            assert await quiet(after, 0.4 * SLACK) == [
                 # For types asked for by name, the version does not tell which names a SotW client holds.
                 {"cds": set(), "lds": set(), "eds": {"x"}, "rds": {"edge-routes"}},
                 {"cds": set(), "lds": set(), "eds": set(), "rds": set()},
