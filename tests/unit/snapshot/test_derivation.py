@@ -164,7 +164,7 @@ def test_a_place_that_can_not_be_read_or_named_keeps_all_it_had() -> None:
 @pytest.mark.parametrize(
     ("slip", "stays"),
     [
-        ({"kind": "Servise"}, True),
+        ({"kind": "Servicee"}, True),
         ({"apiVersion": "v2"}, True),
         ({"kind": "ServiceAccount"}, False),
         ({"apiVersion": "serving.knative.dev/v1"}, False),
