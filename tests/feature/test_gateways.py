@@ -14,6 +14,7 @@ from tests.feature.commands import tidegate
 from tests.feature.shop import Shop, gateway, shop
 from xds_server.demo.control_plane import Json
 from xds_server.demo.polling import until
+from xds_server.demo.yaml_files import replace_file
 
 PRIMARY, LITE = "shop/orders/80", "shop/orders-lite/80"
 
@@ -92,6 +93,35 @@ async def test_a_restart_in_degraded_changes_nothing(tmp_path: Path, monkeypatch
         place.lag(0)
         await place.decided("primary")
         assert [each["after"]["decision"] for each in await place.degradations()] == ["degraded", "primary"]
+
+
+@pytest.mark.parametrize("file", ["gateways.yaml", "orders-lite.yaml"])
+async def test_a_restart_with_a_broken_file_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    async with shop(tmp_path, monkeypatch) as place:
+        place.lag(150)
+        await place.decided("degraded")
+        group = await place.server.get("/v1/groups/default")
+        await place.stored("degraded")
+        place.lag("no broker answers")
+        await place.server.plane.stop()
+        broken = place.server.plane.files / file
+        text = broken.read_text()
+        broken.write_text("a: [")
+        await place.server.plane.start()
+
+        async def told() -> bool:
+            (source,) = (await place.server.get("/v1/sources"))["sources"]
+            return [each["reason"] for each in source["errors"]] == ["InvalidSyntax"]
+
+        await until(told, within=5 * SLACK, what="the broken file is told")
+        await asyncio.sleep(1.5)  # at least one look at what may be forgotten
+        assert (await place.server.get("/v1/groups/default"))["version"] == group["version"]
+        replace_file(broken, text)
+        await place.decided("degraded", unknown="no broker answers")
+        assert (await place.server.get("/v1/groups/default"))["version"] == group["version"]
+        assert await place.clusters() == {PRIMARY, LITE}
 
 
 async def test_a_damaged_file_of_verdicts_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,9 +92,9 @@ class Watching:
                 since = time.monotonic()
 
     def _settle(self) -> None:
-        """Forget what was restored of routes that are gone, unless a source is taken for one that is not there yet."""
+        """Forget what was restored of routes that are gone, unless some of what there was can't be read yet."""
         reasons = {problem.reason for source in self._pipeline.sources() for problem in source.problems}
-        if not self._is_settled and NOTHING_DECLARED not in reasons:
+        if not (self._is_settled or self._pipeline.is_waiting or NOTHING_DECLARED in reasons):
             self._is_settled = True
             self._memory.settle()
             self.judge.settled()

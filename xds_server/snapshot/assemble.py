@@ -120,6 +120,11 @@ class Assembler:
         return dict(sorted((self.catalog.objects(rank) | objects).items()))
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether what was derived before this process stays until all objects that it was made of are read."""
+        return self._derivation is not None and self._derivation.is_waiting
+
+    @property
     def derived(self) -> Round:
         """What came of the derivation in the last `apply`."""
         return self._derivation.last if self._derivation is not None else Round()

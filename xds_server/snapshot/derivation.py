@@ -129,6 +129,11 @@ class Derivation:
             touched |= self._catalog.put(_RANK, group, whole)
         return touched
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether anything stays as it was before this process until what it was made of is read."""
+        return bool(self._needs)
+
     def problems(self, source: str) -> list[Problem]:
         """What of a source's objects can't be served: it does not agree, or a source has its name in native form."""
         lost = self._catalog.problems(_RANK)

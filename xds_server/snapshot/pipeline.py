@@ -150,6 +150,11 @@ class Pipeline:
             self._publish(snapshot)
         return snapshot
 
+    @property
+    def is_waiting(self) -> bool:
+        """See `Assembler.is_waiting`."""
+        return self._assembler.is_waiting
+
     def sources(self) -> list[SourceReport]:
         """How every source fares."""
         return [feed.report() for feed in self._feeds]

@@ -59,9 +59,11 @@ class Writer(Generic[Item]):
             while True:
                 await self._wake.wait()
                 self._wake.clear()
+                # What is added while something is being written is left for one more step.
+                is_last = self._closing
                 if self._waiting and not await self._step() and not self._closing:
                     await self._rest()
-                if self._closing:
+                if is_last:
                     return
         finally:
             self._ended.set()

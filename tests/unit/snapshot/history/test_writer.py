@@ -97,3 +97,19 @@ async def test_closing_writes_what_is_left_and_does_not_wait_for_a_broken_disk()
     async with asyncio.timeout(1):
         await writer.close()
         await running
+
+
+async def test_closing_writes_what_was_added_while_something_was_written() -> None:
+    disk = Disk()
+    writer = Writer(disk.write, lambda _: None, Path("state"))
+    running = asyncio.create_task(writer.run())
+    disk.free.clear()
+    writer.add(1)
+    await asyncio.sleep(0.05)
+    writer.add(2)
+    closing = asyncio.create_task(writer.close())
+    await asyncio.sleep(0.05)
+    disk.free.set()
+    await closing
+    await running
+    assert disk.batches == [[1], [2]]
