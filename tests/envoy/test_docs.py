@@ -39,6 +39,7 @@ ASKS = (
     "tidegate rollback",
     "tidegate audit",
     "tidegate export",
+    "tidegate gateways",
     "curl",
 )
 """Commands that need a server."""
@@ -47,6 +48,7 @@ RUN_ELSEWHERE = {
     "make .venv": "it made the environment in which this test runs",
     ". .venv/bin/activate": "as above",
     "make demo": "tests/envoy/test_demo.py",
+    "tidegate demo --by-hand": "tests/envoy/test_demo.py",
     "make test": "this is it",
     "make bench": "tests/unit/bench",
     "make bench ARGS=--quick": "tests/unit/bench",
@@ -163,7 +165,9 @@ async def test_the_commands_of(page: Path, shell: Shell) -> None:
 async def test_the_quick_start_shows_what_it_says(shell: Shell) -> None:
     printed = {command: await shell.run(command) for command in commands(QUICK_START)}
     shell.check()
-    assert "Directory listing" in printed["curl http://127.0.0.1:10000/"]
+    for port in (10000, 10001):
+        assert "Directory listing" in printed[f"curl http://127.0.0.1:{port}/"]
+    assert "shop/checkout" in printed["tidegate gateways"]
     assert "envoy-1" in printed["tidegate nodes"]
     assert "1.40" in printed["tidegate nodes envoy-1"]
 

@@ -58,7 +58,7 @@ def test_good_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     result = CliRunner().invoke(app, ["validate", "docs/example", "--envoy"])
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("1 file, 4 resources in 1 group, no errors; checked by Envoy 1.")
+    assert result.output.startswith("3 files, 5 objects, 10 resources in 1 group, no errors; checked by Envoy 1.")
 
 
 def test_without_an_envoy(monkeypatch: pytest.MonkeyPatch) -> None:

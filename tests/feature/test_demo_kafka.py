@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -24,16 +25,20 @@ async def test_lag_rises_while_the_consumer_is_stopped_and_falls_when_it_goes_on
 ) -> None:
     async with Orders(tmp_path, broker.bootstrap) as orders:
         orders.pause()
-        over = await orders.reader.passes(lambda lag: lag > 100, within=5 * SLACK)
+        began = time.time()
+        over = await orders.reader.rises_over(100, within=5 * SLACK)
+        stopped = time.time()
         orders.resume()
-        back = await orders.reader.passes(lambda lag: lag < 40, within=5 * SLACK)
-        assert over.at < back.at
+        back = await orders.reader.falls_to(40, within=5 * SLACK)
+        assert over.lag > 100
+        assert back.lag <= 40
+        assert began < over.at < stopped < back.at < time.time()
 
 
 async def test_a_lag_that_does_not_come_is_told(broker: MockBroker, tmp_path: Path) -> None:
     async with Orders(tmp_path, broker.bootstrap) as orders:
         with pytest.raises(TimeoutError, match="last: "):
-            await orders.reader.passes(lambda lag: lag < 0, within=0.2)
+            await orders.reader.falls_to(-1, within=0.2)
 
 
 async def test_it_reads_the_lag_that_is_there(broker: MockBroker) -> None:

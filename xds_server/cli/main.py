@@ -137,15 +137,16 @@ def serve(
 def demo(
     *,
     once: Annotated[bool, typer.Option("--once", help="Play one round, check it, and end with 0 or 1.")] = False,
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="Set everything up and leave the changes to you.")] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the admin API; 0 is any free one.")] = 0,
 ) -> None:
-    """Show Tidegate at work with two real Envoys, on this machine.
+    """Show Tidegate at work with two real Envoys and a Kafka broker, on this machine.
 
-    Requests run all the time while configuration moves.
+    Requests run all the time while a consumer lags, a route degrades and comes back, and configuration moves.
     """
-    from xds_server.demo.run import run_demo
+    from xds_server.cli.demo import demo
 
-    raise typer.Exit(run_demo(once=once, admin_port=port))
+    raise typer.Exit(demo(once=once, by_hand=by_hand, admin_port=port))
 
 
 @app.command()

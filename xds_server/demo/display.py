@@ -10,7 +10,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-STYLES = {"version": "cyan", "ack": "green", "nack": "red", "change": "bold", "error": "bold red"}
+STYLES = {
+    "version": "cyan",
+    "ack": "green",
+    "nack": "red",
+    "change": "bold",
+    "error": "bold red",
+    "kafka": "yellow",
+    "decision": "magenta",
+}
 """Colour by the word at the head of a line."""
 
 

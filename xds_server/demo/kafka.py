@@ -10,7 +10,7 @@ from typing import Self
 
 from xds_server.demo.lag import LagReader
 from xds_server.demo.polling import until
-from xds_server.demo.processes import Child, our_environment
+from xds_server.demo.processes import Child, ProcessEndedError, our_environment
 
 TOPIC, GROUP = "orders", "orders"
 
@@ -40,6 +40,13 @@ class MockBroker:
         """End it."""
         if self._child is not None:
             await self._child.kill()
+
+    @property
+    def pid(self) -> int:
+        """Its process id. Raises ProcessEndedError before the start."""
+        if self._child is None:
+            raise ProcessEndedError("the broker was not started")
+        return self._child.pid
 
 
 class Orders:

@@ -16,8 +16,8 @@ PATIENCE = 2.0
 """Seconds that a request to the broker may take."""
 
 
-class Passed(NamedTuple):
-    """A lag that was awaited. `at` (POSIX seconds) is the reading before it, so never later than it really was."""
+class Reading(NamedTuple):
+    """A lag, and when it was read (POSIX seconds)."""
 
     lag: int
     at: float
@@ -41,19 +41,26 @@ class LagReader:
         """Whether the group has committed anything; not while there is no topic yet. Raises KafkaException."""
         return any(partition.offset >= 0 for partition in await asyncio.to_thread(self._committed))
 
-    async def passes(self, wanted: Callable[[int], bool], *, within: float) -> Passed:
-        """Wait for a lag that is wanted. Raises TimeoutError after `within` seconds, KafkaException."""
+    async def rises_over(self, limit: int, *, within: float) -> Reading:
+        """Wait for a lag over `limit`; its time is when it passed. Raises TimeoutError, KafkaException."""
+        return await self._passes(limit, lambda lag: lag > limit, within)
+
+    async def falls_to(self, limit: int, *, within: float) -> Reading:
+        """Wait for a lag of at most `limit`; its time is when it passed. Raises TimeoutError, KafkaException."""
+        return await self._passes(limit, lambda lag: lag <= limit, within)
+
+    async def _passes(self, limit: int, wanted: Callable[[int], bool], within: float) -> Reading:
         deadline = time.monotonic() + within
-        before = time.time()
-        while True:
-            now = time.time()
-            lag = await self.read()
-            if wanted(lag):
-                return Passed(lag, before)
+        before = now = await self._reading()
+        while not wanted(now.lag):
             if time.monotonic() >= deadline:
-                raise TimeoutError(f"not within {within:g} s: the awaited lag (last: {lag})")
-            before = now
+                raise TimeoutError(f"not within {within:g} s: a lag beyond {limit} (last: {now.lag})")
             await asyncio.sleep(PERIOD)
+            before, now = now, await self._reading()
+        return Reading(now.lag, _between(before, now, limit))
+
+    async def _reading(self) -> Reading:
+        return Reading(await self.read(), time.time())
 
     async def close(self) -> None:
         """Give up the connections."""
@@ -77,3 +84,9 @@ class LagReader:
             raise KafkaException(f"no answer on {committed.topic} {committed.partition}")
         first, end = edges
         return end - (committed.offset if committed.offset >= 0 else first)
+
+
+def _between(before: Reading, now: Reading, limit: int) -> float:
+    """When the lag was `limit`, if it went evenly from one reading to the next: a reading may have had to wait."""
+    way = now.lag - before.lag
+    return now.at if way == 0 else before.at + (now.at - before.at) * (limit - before.lag) / way

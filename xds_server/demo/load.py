@@ -26,6 +26,8 @@ class Tally:
         self.errors: Counter[str] = Counter()
         self.answered_by: Counter[str] = Counter()
         self.samples: list[str] = []
+        self.latest = ""
+        """Who answered last."""
 
     @property
     def sent(self) -> int:
@@ -42,6 +44,7 @@ class Tally:
         self.statuses[status] += 1
         if status == HTTPStatus.OK:
             self.answered_by[body] += 1
+            self.latest = body
         else:
             self._sample(f"{status} {body[:200]}")
 

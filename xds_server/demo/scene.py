@@ -1,4 +1,4 @@
-"""The demo's one file of xDS documents: which backend is served, through which freshly named cluster."""
+"""The demo's files: manifests of a gateway, its services and their endpoints, and now and then a native document."""
 
 from __future__ import annotations
 
@@ -6,54 +6,82 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xds_server.demo.backends import Backend
-from xds_server.demo.world import Document, assignment, cluster, listener, refused_route, route, routes
+from xds_server.demo.kafka import GROUP, TOPIC
+from xds_server.demo.manifests import NAMESPACE, Manifest, endpoint_slices, gateway, route, service
+from xds_server.demo.world import listener, refused_route, routes
 from xds_server.demo.yaml_files import write_documents
 
-LISTENER = "demo"
-ROUTES = "demo-routes"
+GATEWAY, ROUTE = "checkout", "orders"
+LISTENER = f"http-{NAMESPACE}-{GATEWAY}-http"
+"""The name of the gateway's listener in Envoy."""
+
+THRESHOLD, RECOVER = 100, 40
+"""Messages of lag: more than that degrades the route; at most so many bring it back."""
+
+DWELL = 6.0
+"""Seconds for which a switch stands at least."""
+
+LITE = "checkout-lite"
+"""The service and the backend for bad times."""
 
 
 class Scene:
-    """Writes `world.yaml`. Every move names a new cluster for the next backend, so the old one has to go."""
+    """Writes the files of `folder`. `backends` are those of good times, which take turns."""
 
-    def __init__(self, file: Path, backends: Sequence[Backend]) -> None:
-        """Write to `file`, and take `backends` in turn; nothing is written yet."""
-        self._file = file
+    def __init__(self, folder: Path, backends: Sequence[Backend], lite: Backend) -> None:
+        """Write to `folder`; nothing is written yet. Each backend is a service of its own name."""
+        self.folder = folder
+        self.lite = lite.name
         self._backends = backends
-        self._generation = 0
+        self._all = (*backends, lite)
+        self._turn = 0
 
     @property
-    def backend(self) -> str:
-        """The name of the backend that answers now."""
-        return self._current.name
+    def primary(self) -> str:
+        """The service, and the backend, of good times."""
+        return self._backends[self._turn % len(self._backends)].name
 
     @property
-    def cluster(self) -> str:
-        """The name of the cluster that the route leads to now."""
-        return f"{self.backend}-{self._generation}"
-
-    @property
-    def _current(self) -> Backend:
-        return self._backends[self._generation % len(self._backends)]
+    def clusters(self) -> set[str]:
+        """The names of the clusters that Envoys need now."""
+        return {f"{NAMESPACE}/{name}/80" for name in (self.primary, self.lite)}
 
     def write(self) -> None:
-        """Write the configuration as it stands."""
-        self._write([route(self.cluster)])
+        """Write everything as it stands."""
+        write_documents(self.folder / "services.yaml", [service(backend.name) for backend in self._all])
+        slices = [part for backend in self._all for part in endpoint_slices(backend.name, [backend.port])]
+        write_documents(self.folder / "endpoints.yaml", slices)
+        self._write_gateway()
 
     def move(self) -> None:
-        """Move the route to a freshly added cluster for the next backend; the old cluster goes."""
-        self._generation += 1
-        self.write()
+        """Let the route lead to the next service in good times; the cluster of the last one is no longer needed."""
+        self._turn += 1
+        self._write_gateway()
 
     def spoil(self) -> None:
-        """Put a route before the good one that Envoy refuses, and so the whole route configuration."""
-        self._write([refused_route(self.cluster), route(self.cluster)])
+        """Add a native listener with a route that Envoy refuses."""
+        entries = [refused_route(f"{NAMESPACE}/{self.primary}/80")]
+        write_documents(self._native, [listener("native", "native-routes"), routes("native-routes", entries)])
 
-    def _write(self, entries: Sequence[Document]) -> None:
-        documents = (
-            cluster(self.cluster),
-            assignment(self.cluster, [self._current.port]),
-            listener(LISTENER, ROUTES),
-            routes(ROUTES, entries),
+    def repair(self) -> None:
+        """Take the refused document away again."""
+        self._native.unlink(missing_ok=True)
+
+    @property
+    def _native(self) -> Path:
+        return self.folder / "native.yaml"
+
+    def _write_gateway(self) -> None:
+        write_documents(self.folder / "gateway.yaml", [gateway(GATEWAY, [self._route()])])
+
+    def _route(self) -> Manifest:
+        return route(
+            ROUTE,
+            self.primary,
+            degradeService=self.lite,
+            kafkaConsumerGroup=GROUP,
+            kafkaTopics=[TOPIC],
+            kafkaLagThreshold=THRESHOLD,
+            recoverThreshold=RECOVER,
+            minDwell=f"{DWELL:g}s",
         )
-        write_documents(self._file, documents)

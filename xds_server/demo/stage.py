@@ -1,4 +1,4 @@
-"""Set up the demo's processes, and take all of them down again: Tidegate, two Envoys, two backends."""
+"""Set up the demo's processes, and take all of them down again: Kafka and its clients, Tidegate, Envoys, backends."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from pathlib import Path
 
 from xds_server.demo.backends import Backend
 from xds_server.demo.bootstrap import Mode
-from xds_server.demo.control_plane import ControlPlane
+from xds_server.demo.control_plane import ControlPlane, Json
 from xds_server.demo.envoys import Envoy, find_envoy
-from xds_server.demo.scene import LISTENER, Scene
+from xds_server.demo.kafka import MockBroker, Orders
+from xds_server.demo.manifests import NAMESPACE
+from xds_server.demo.scene import GATEWAY, LISTENER, LITE, Scene
+
+INTERVAL = 2.0
+"""Seconds between two samples of the lag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +25,15 @@ class Stage:
 
     plane: ControlPlane
     envoys: Sequence[Envoy]
+    broker: MockBroker
+    orders: Orders
     scene: Scene
     urls: dict[str, str]
 
     def addresses(self) -> dict[str, str]:
         """The URLs that are worth opening, by what they are."""
-        shown = {"groups": f"{self.plane.admin}/v1/groups", "nodes": f"{self.plane.admin}/v1/nodes"}
+        pages = {"gateway": f"gateways/{NAMESPACE}/{GATEWAY}", "lag": "observers", "groups": "groups", "nodes": "nodes"}
+        shown = {name: f"{self.plane.admin}/v1/{path}" for name, path in pages.items()}
         shown |= {f"requests through {node}": url for node, url in self.urls.items()}
         return shown | {f"admin of {envoy.node}": envoy.admin for envoy in self.envoys}
 
@@ -38,9 +46,15 @@ async def open_stage(folder: Path, admin_port: int = 0) -> AsyncIterator[Stage]:
     """
     command = find_envoy()
     async with AsyncExitStack() as stack:
-        backends = [await stack.enter_async_context(Backend(name)) for name in ("blue", "green")]
-        plane = ControlPlane(folder, admin_port=admin_port)
-        scene = Scene(plane.files / "world.yaml", backends)
+        first, second, lite = [
+            await stack.enter_async_context(Backend(name)) for name in ("checkout", "checkout-v2", LITE)
+        ]
+        broker = await stack.enter_async_context(MockBroker(folder))
+        orders = await stack.enter_async_context(Orders(folder, broker.bootstrap))
+        plane = ControlPlane(
+            folder, admin_port=admin_port, settings={"observers": {"kafka": sampling(broker.bootstrap)}}
+        )
+        scene = Scene(plane.files, (first, second), lite)
         scene.write()
         stack.push_async_callback(plane.stop)
         await plane.start()
@@ -50,4 +64,14 @@ async def open_stage(folder: Path, admin_port: int = 0) -> AsyncIterator[Stage]:
             await envoy.start()
         urls = {envoy.node: f"http://{await envoy.listener(LISTENER)}/" for envoy in envoys}
         await plane.programmed(nodes=len(envoys))
-        yield Stage(plane, envoys, scene, urls)
+        yield Stage(plane, envoys, broker, orders, scene, urls)
+
+
+def sampling(bootstrap: str) -> Json:
+    """The settings `observers.kafka` for one cluster at `bootstrap`."""
+    return {
+        "clusters": {"default": {"bootstrap": bootstrap}},
+        "interval": f"{INTERVAL:g}s",
+        "timeout": "1s",
+        "ttl": "8s",
+    }
