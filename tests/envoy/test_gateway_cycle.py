@@ -1,0 +1,52 @@
+"""A route follows the lag of a consumer group through real Envoys, with a broker that needs no Java.
+
+The same stories with real Kafka: `tests/kafka/test_cycle.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.counts import long_or_short
+from tests.support.kafka_mock import mock_cluster
+from tests.support.kafka_process import BrokerProcess
+from tests.support.lagging_shop import open_shop
+from tests.support.lagging_stories import degrades_and_comes_back, does_not_flap, holds_through_an_outage
+
+pytestmark = [pytest.mark.envoy, pytest.mark.timeout(300)]
+
+Broker = tuple[BrokerProcess, str]
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    with mock_cluster(tmp_path) as broker:
+        yield broker
+
+
+async def test_a_route_degrades_and_comes_back(broker: Broker, tmp_path: Path) -> None:
+    async with open_shop(tmp_path, broker[1], "orders") as shop:
+        await degrades_and_comes_back(shop)
+
+
+async def test_k89_no_flapping(broker: Broker, tmp_path: Path) -> None:
+    async with open_shop(tmp_path, broker[1], "orders", dwell=1.0, enterSamples=3) as shop:
+        await does_not_flap(shop, oscillating=long_or_short(120, 12), steady=long_or_short(60, 5))
+
+
+@pytest.mark.parametrize("lag", [500, 0], ids=["degraded", "healthy"])
+async def test_k82_a_frozen_broker_changes_nothing(broker: Broker, tmp_path: Path, lag: int) -> None:
+    process, bootstrap = broker
+
+    async def freeze() -> None:
+        await asyncio.to_thread(process.freeze)
+
+    async def thaw() -> None:
+        await asyncio.to_thread(process.thaw)
+
+    async with open_shop(tmp_path, bootstrap, "orders") as shop:
+        await holds_through_an_outage(shop, lag, freeze, thaw, seconds=long_or_short(60, 0))
