@@ -97,10 +97,10 @@ class Catalog(Generic[K, T]):
         claims, faulty = self._claims.get(key), self._faulty.get(key, {})
         return faulty.get(min(claims or faulty), ()) if faulty else ()
 
-    def lacks(self, rank: int, key: str) -> bool:
-        """Whether a place declares something that can't be read, and of which no good form is known."""
+    def lacking(self, rank: int, key: str) -> set[K]:
+        """What a place declares that can't be read, and of which no good form is known."""
         unit = self._unit((rank, key))
-        return any(each not in unit.members for each in unit.invalid)
+        return {each for each in unit.invalid if each not in unit.members}
 
     def problems(self, rank: int) -> list[Problem]:
         """All standing problems of a source in the order of its units, names lost to others at the end."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from xds_server.derive.engine import Fault
 from xds_server.derive.outcome import Outcome
@@ -24,6 +24,9 @@ from xds_server.snapshot.places import NOBODY, Place, place_of, places_of
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.wire.resource import Resource
 from xds_server.wire.types import PREFIX
+
+_Need = tuple[Place, ObjectKey]
+"""An object that something was made of, and where it was declared."""
 
 _RANK = 1 << 30
 """The rank of what is derived: a name that a source has in native form too is the source's."""
@@ -55,6 +58,17 @@ class Deriving(Protocol):
         """Take changes in (None: gone), at the price of what they touch; what came of them."""
 
 
+class _Unread(NamedTuple):
+    """A unit that can't be read as a whole: where it is, and the objects that can't be told; None: any."""
+
+    places: set[Place]
+    lacking: set[ObjectKey] | None
+
+    def holds(self, need: _Need) -> bool:
+        """Whether it may declare what is needed."""
+        return need[0] in self.places and (self.lacking is None or need[1] in self.lacking)
+
+
 class Derivation:
     """Keeps the objects, has resources made of them, and puts these in the catalog."""
 
@@ -66,8 +80,9 @@ class Derivation:
         self._deriving = deriving
         self._locate = locate
         self._seeded: dict[str, int] = {}
-        self._needs: dict[str, set[Place]] = {}
-        self._unread: dict[int, dict[str, set[Place]]] = {}
+        self._needs: dict[str, set[_Need]] = {}
+        self._unread: dict[int, dict[str, _Unread]] = {}
+        self._spoken: set[int] = set()
         self._remarks: dict[GatewayKey, tuple[Problem, ...]] = {}
 
     def plant(self, snapshots: Iterable[Snapshot], ranks: Mapping[str, int]) -> None:
@@ -83,7 +98,7 @@ class Derivation:
                 self._catalog.put(_RANK, snapshot.group, found)
                 self._seeded[snapshot.group] = len(found)
                 self._needs[snapshot.group] = {
-                    (ranks.get(origin.source, NOBODY), place_of(origin))
+                    ((ranks.get(origin.source, NOBODY), place_of(origin)), ObjectKey.of(origin))
                     for resource in found.values()
                     for origin in resource.origins
                 }
@@ -93,10 +108,11 @@ class Derivation:
         touched = self.store.take(rank, key, unit)
         if self._needs:
             unread = self._unread.setdefault(rank, {})
-            if unit is not None and self.store.lacks(rank, unit):
-                unread[key] = {(rank, place) for place in places_of(unit)}
-            else:
+            lacking = self.store.lacking(rank, unit) if unit is not None else set()
+            if unit is None or lacking == set():
                 unread.pop(key, None)
+            else:
+                unread[key] = _Unread({(rank, place) for place in places_of(unit)}, lacking)
         return touched
 
     def settle(self, rank: int, units: Mapping[str, Unit | None]) -> None:
@@ -105,11 +121,15 @@ class Derivation:
         A source that has declared nothing at all is taken for one that is not there yet.
         """
         if any(unit is not None and (unit.objects or unit.documents or unit.problems) for unit in units.values()):
-            self._unread.setdefault(rank, {})
-        unread = {place for places in self._unread.get(rank, {}).values() for place in places}
-        if rank in self._unread:
+            self._spoken.add(rank)
+        if rank in self._spoken:
+            unread = self._unread.get(rank, {}).values()
             for needs in self._needs.values():
-                needs -= {place for place in needs if place[0] in {rank, NOBODY} and place not in unread}
+                needs -= {
+                    need
+                    for need in needs
+                    if need[0][0] in {rank, NOBODY} and not any(each.holds(need) for each in unread)
+                }
 
     def run(self, verdicts: Mapping[RouteKey, Verdict]) -> set[Address]:
         """Derive what has changed; the addresses that this touches."""
@@ -150,10 +170,10 @@ class Derivation:
 
     def awaited(self, rank: int) -> int:
         """How many resources are served as they were until this source has declared anything."""
-        if rank in self._unread:
+        if rank in self._spoken:
             return 0
         return sum(
-            self._seeded[group] for group, needs in self._needs.items() if any(place[0] == rank for place in needs)
+            self._seeded[group] for group, needs in self._needs.items() if any(place[0] == rank for place, _ in needs)
         )
 
 

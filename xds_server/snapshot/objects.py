@@ -29,9 +29,11 @@ class ObjectStore:
         touched, self._touched = self._touched, set()
         return {key: self._standing(key) for key in sorted(touched)}
 
-    def lacks(self, rank: int, unit: Unit) -> bool:
-        """Whether a place declares something that can't be read, and of which no good form is known."""
-        return unit.broken or _by_identity(unit).nameless or self.catalog.lacks(rank, unit.key)
+    def lacking(self, rank: int, unit: Unit) -> set[ObjectKey] | None:
+        """The objects of a place that can't be read, and of which no good form is known; None: it may be any."""
+        if unit.broken or _by_identity(unit).nameless:
+            return None
+        return self.catalog.lacking(rank, unit.key)
 
     def _standing(self, key: ObjectKey) -> Standing | None:
         held, problems = self.catalog.holder(key), self.catalog.invalid(key)

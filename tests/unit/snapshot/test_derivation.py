@@ -232,6 +232,12 @@ def test_after_a_start_an_object_that_can_not_be_read_holds_what_was_derived() -
     assert contents(world.apply(unit("a.yaml", thing("y", "2")))) == {"y": "2"}
 
 
+def test_after_a_start_an_object_that_never_was_good_holds_nothing() -> None:
+    world = World(before=before(unit("a.yaml", thing("x", "1"), bad("y"))))
+    assert contents(world.apply(unit("a.yaml", thing("x", "2"), bad("y")))) == {"x": "2"}
+    assert not world.assembler.is_waiting
+
+
 def test_after_a_start_what_is_declared_no_more_goes() -> None:
     old = before(unit("a.yaml", thing("x", "1")), unit("b.yaml", thing("y", "1", "b.yaml")))
     assert contents(World(before=old).apply(unit("a.yaml", thing("x", "1")))) == {"x": "1"}
@@ -243,6 +249,7 @@ def test_after_a_start_what_is_declared_no_more_goes() -> None:
 def test_after_a_start_a_source_that_declares_nothing_is_taken_for_one_that_is_not_there_yet() -> None:
     world = World(before=before(unit("a.yaml", thing("x", "1"))))
     assert world.apply() is None
+    assert world.apply(unit("a.yaml")) is None, "an empty file declares nothing"
     assert [each.reason for each in world.assembler.problems(0, "files")] == ["NothingDeclared"]
     assert contents(world.apply(unit("b.yaml", thing("y", "1", "b.yaml")))) == {"y": "1"}
     assert not world.assembler.problems(0, "files")
