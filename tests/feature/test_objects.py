@@ -113,7 +113,7 @@ async def test_a_file_that_is_broken_at_the_start_takes_nothing_away(tmp_path: P
         world.world()
         await world.until(leads_to("10.0.0.1"), "the endpoint is served")
         before = await world.version()
-        await world.server.plane.child.kill()
+        await world.server.plane.stop()
         (world.server.files / "service.yaml").write_text(fault)
         await world.server.plane.start()
 
