@@ -17,7 +17,7 @@ from bench.manifests import ROUTES_OF_A_GATEWAY
 from bench.work import Work, count
 from xds_server.app.model import GatewayModel
 from xds_server.ir.declared import Unit
-from xds_server.ir.facts import Verdict
+from xds_server.ir.facts import FactChanges, Verdict
 from xds_server.snapshot.assemble import Assembler, Batch
 from xds_server.translate.native import decode
 from xds_server.translate.prune import prune_routes
@@ -79,7 +79,7 @@ class World:
     def verdict(self) -> Callable[[], object]:
         """The lag of one route is over its threshold, or normal again."""
         verdict = Verdict.OVER if next(self._generations) % 2 else Verdict.NORMAL
-        told = {manifests.route_key(0): verdict}
+        told = FactChanges({manifests.route_key(0): verdict})
         return lambda: self.assembler.apply([], 0.0, None, told)
 
     def _gateway(self, number: int, generation: int = 0) -> Unit:

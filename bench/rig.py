@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from bench.documents import assignment_unit, world
 from xds_server.ir.declared import Unit
-from xds_server.ir.facts import RouteKey, Verdict
-from xds_server.snapshot.assemble import NO_VERDICTS, Assembler, Batch
+from xds_server.ir.facts import NO_FACTS, FactChanges
+from xds_server.snapshot.assemble import Assembler, Batch
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.pipeline import Coalesce, Pipeline
 from xds_server.snapshot.snapshot import Snapshot
@@ -40,12 +40,12 @@ class StampingAssembler(Assembler):
         batches: Iterable[Batch],
         now: float,
         only: Collection[str] | None = None,
-        verdicts: Mapping[RouteKey, Verdict] = NO_VERDICTS,
+        facts: FactChanges = NO_FACTS,
     ) -> list[Snapshot]:
         """See `Assembler.apply`."""
         taken = list(batches)
         times = [self.made.pop(key) for batch in taken for key in batch.units if key in self.made]
-        snapshots = super().apply(taken, now, only, verdicts)
+        snapshots = super().apply(taken, now, only, facts)
         for snapshot in snapshots:
             typeset = snapshot.typeset(ENDPOINT)
             if "@" not in typeset.version:

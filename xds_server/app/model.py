@@ -12,7 +12,7 @@ from xds_server.derive.memory import Memory
 from xds_server.derive.outcome import Outcome
 from xds_server.ir.backend import BackendKey, Locality
 from xds_server.ir.decision import Decision
-from xds_server.ir.facts import RouteKey, Verdict
+from xds_server.ir.facts import FactChanges, RouteKey, Verdict
 from xds_server.ir.objects import ObjectKey, Standing
 from xds_server.snapshot.compile import Address
 from xds_server.snapshot.derivation import Round, is_derived
@@ -43,10 +43,12 @@ class GatewayModel:
         """Begin with what was remembered before: the last good decisions, and what each group was served last."""
         self._engine.update(*self._memory.restored(good, _endpoints(snapshots)))
 
-    def update(self, objects: Mapping[ObjectKey, Standing | None], verdicts: Mapping[RouteKey, Verdict]) -> Round:
+    def update(self, objects: Mapping[ObjectKey, Standing | None], facts: FactChanges) -> Round:
         """Take changes in, at the price of what they touch; what came of them."""
-        told = {route: verdict if verdict is Verdict.OVER else None for route, verdict in verdicts.items()}
-        changes = self._engine.update(self._objects.edit(objects), self._facts.verdicts.edit(told))
+        told = {route: verdict if verdict is Verdict.OVER else None for route, verdict in facts.verdicts.items()}
+        changes = self._engine.update(
+            self._objects.edit(objects), self._facts.verdicts.edit(told), self._facts.fleets.edit(facts.fleets)
+        )
         resources, decisions = changes.of(self._derived.resources), changes.of(self._derived.decisions)
         backends = changes.of(self._model.backends)
         reports, watches = changes.of(self._derived.reports), changes.of(self._derived.watches)

@@ -12,7 +12,7 @@ from observers.base import Observer
 from observers.judge import Judge
 from xds_server.app.observing import run_observer
 from xds_server.derive.outcome import Outcome
-from xds_server.ir.facts import Observation, Query, RouteKey, Verdict
+from xds_server.ir.facts import FactChanges, Observation, Query, RouteKey, Verdict
 from xds_server.snapshot.assemble import NOTHING_DECLARED
 from xds_server.snapshot.pipeline import Pipeline
 from xds_server.status.gateway_book import GatewayBook
@@ -55,7 +55,7 @@ class Watching:
             restored=memory.conclusions,
         )
         self.book = make_book(self.judge.reading)
-        pipeline.observe(self.judge.verdicts())
+        pipeline.observe(FactChanges(self.judge.verdicts()))
         pipeline.follow(self._derived)
 
     def observations(self) -> list[Observation]:
@@ -106,7 +106,7 @@ class Watching:
     def _judged(self, verdicts: Mapping[RouteKey, Verdict]) -> None:
         for route in verdicts:
             self._memory.conclude(route, self.judge.conclusion(route))
-        self._pipeline.observe(verdicts)
+        self._pipeline.observe(FactChanges(verdicts))
 
     def _noted(self, routes: Iterable[RouteKey]) -> None:
         self.book.noted(routes)

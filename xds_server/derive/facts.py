@@ -1,4 +1,4 @@
-"""What derivation is told from outside, as inputs: verdicts, and the memory of what was decided and served before."""
+"""What derivation is told from outside, as inputs: verdicts, fleets, and the memory of what was decided and served."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ class Remembered(NamedTuple):
 class Facts:
     """The inputs that are no objects.
 
-    `verdicts`: none is as good as normal. `decided` and `endpoints` are the memory, of routes and of backends: they are
+    `verdicts`: none is as good as normal. `fleets`: among how many Envoys of a group quotas are shared, none is one. `decided` and `endpoints` are the memory, of routes and of backends: they are
     written after a round and may be read only where nothing is healthy, so what is written changes no decision.
     """
 
     verdicts: Input[RouteKey, Verdict]
+    fleets: Input[str, int]
     decided: Input[RouteKey, Remembered]
     endpoints: Input[BackendKey, tuple[Locality, ...]]
 
 
 def facts_of(engine: Engine) -> Facts:
     """New inputs for facts."""
-    return Facts(engine.input("verdicts"), engine.input("decided"), engine.input("endpoints"))
+    return Facts(engine.input("verdicts"), engine.input("fleets"), engine.input("decided"), engine.input("endpoints"))

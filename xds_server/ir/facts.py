@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -114,6 +115,28 @@ class Verdict(StrEnum):
 
     NORMAL = "normal"
     OVER = "over"
+
+
+@dataclass(frozen=True, slots=True)
+class FactChanges:
+    """Facts that derivation is told from outside and that are not as before, by key.
+
+    `fleets` has by group among how many Envoys the `maxQps` of its routes is shared.
+    """
+
+    verdicts: Mapping[RouteKey, Verdict] = field(default_factory=dict)
+    fleets: Mapping[str, int] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self.verdicts or self.fleets)
+
+    def __or__(self, later: FactChanges) -> FactChanges:
+        """These and then later ones: of two under one key the later counts."""
+        return FactChanges({**self.verdicts, **later.verdicts}, {**self.fleets, **later.fleets})
+
+
+NO_FACTS = FactChanges()
 
 
 @dataclass(frozen=True, slots=True)

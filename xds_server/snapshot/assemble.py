@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xds_server.ir.declared import Unit
-from xds_server.ir.facts import RouteKey, Verdict
+from xds_server.ir.facts import NO_FACTS, FactChanges
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.catalog import Catalog
@@ -42,8 +42,6 @@ class Batch:
 
 NOTHING_DECLARED = "NothingDeclared"
 """The reason of the problem of a source that is taken for one that is not there yet."""
-
-NO_VERDICTS: Mapping[RouteKey, Verdict] = {}
 
 Find = Callable[[str, str], Resource | None]
 """(type URL, name) → what is declared, None where nothing is."""
@@ -134,21 +132,23 @@ class Assembler:
         batches: Iterable[Batch],
         now: float,
         only: Collection[str] | None = None,
-        verdicts: Mapping[RouteKey, Verdict] = NO_VERDICTS,
+        facts: FactChanges = NO_FACTS,
     ) -> list[Snapshot]:
         """Take batches in; the new snapshots of the groups where what is served, or left out, is not as before.
 
         `now` (POSIX seconds) is the time of their creation. With `only` other groups wait for the next call without.
-        `verdicts` are those that have changed.
+        `facts` are those that have changed.
         """
         changes: dict[str, list[str]] = {}
         for batch in batches:
             if keys := self._take(batch):
                 changes.setdefault(batch.source, []).extend(keys)
         if self._derivation is not None:
-            self._waiting |= self._derivation.run(verdicts)
-        if verdicts:
-            changes["observers"] = [f"{route}: {verdict}" for route, verdict in verdicts.items()]
+            self._waiting |= self._derivation.run(facts)
+        if facts.verdicts:
+            changes["observers"] = [f"{route}: {verdict}" for route, verdict in facts.verdicts.items()]
+        if facts.fleets:
+            changes["fleet"] = [f"{group}: quotas are shared by {size}" for group, size in facts.fleets.items()]
         origin = Change(", ".join(changes), _summary([each for named in changes.values() for each in sorted(named)]))
         groups: dict[str, dict[Key, Resource | None]] = {}
         for group, url, name in self._waiting:

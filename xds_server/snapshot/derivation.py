@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from xds_server.derive.engine import Fault
 from xds_server.derive.outcome import Outcome
 from xds_server.ir.declared import Unit
-from xds_server.ir.facts import RouteKey, Verdict
+from xds_server.ir.facts import FactChanges
 from xds_server.ir.gateway import GatewayKey
 from xds_server.ir.objects import ObjectKey, Standing
 from xds_server.ir.problem import Problem
@@ -54,7 +54,7 @@ class Deriving(Protocol):
     def resources(self) -> Mapping[Address, Resource]:
         """All that is derived now."""
 
-    def update(self, objects: Mapping[ObjectKey, Standing | None], verdicts: Mapping[RouteKey, Verdict]) -> Round:
+    def update(self, objects: Mapping[ObjectKey, Standing | None], facts: FactChanges) -> Round:
         """Take changes in (None: gone), at the price of what they touch; what came of them."""
 
 
@@ -131,9 +131,9 @@ class Derivation:
                     if need[0][0] in {rank, NOBODY} and not any(each.holds(need) for each in unread)
                 }
 
-    def run(self, verdicts: Mapping[RouteKey, Verdict]) -> set[Address]:
+    def run(self, facts: FactChanges) -> set[Address]:
         """Derive what has changed; the addresses that this touches."""
-        made = self._deriving.update(self.store.changes(), verdicts)
+        made = self._deriving.update(self.store.changes(), facts)
         self.last = made
         self._note(made.outcome)
         changes: dict[str, dict[Address, Resource | None]] = {}

@@ -17,7 +17,7 @@ import structlog
 
 from xds_server.derive.outcome import Outcome
 from xds_server.ir.events import EventKind
-from xds_server.ir.facts import RouteKey, Verdict
+from xds_server.ir.facts import NO_FACTS, FactChanges
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.assemble import Assembler, Batch
@@ -106,7 +106,7 @@ class Pipeline:
         self._taken_in = 0
         self._progress = asyncio.Event()
         self._told: dict[str, tuple[object, ...]] = {}
-        self._verdicts: dict[RouteKey, Verdict] = {}
+        self._facts = NO_FACTS
         self._followers: list[Told] = []
 
     def feed(self, name: str, kind: str) -> Feed:
@@ -119,9 +119,9 @@ class Pipeline:
         """Have a function told what comes of each round beside snapshots: all of it, when called before `run`."""
         self._followers.append(told)
 
-    def observe(self, verdicts: Mapping[RouteKey, Verdict]) -> None:
-        """Take verdicts that have changed; of two of one route the last counts. To be called on the event loop."""
-        self._verdicts.update(verdicts)
+    def observe(self, facts: FactChanges) -> None:
+        """Take facts that have changed; of two under one key the last counts. To be called on the event loop."""
+        self._facts |= facts
         self._wake()
 
     def restore(self, restored: Mapping[str, Sequence[Snapshot]]) -> None:
@@ -199,17 +199,17 @@ class Pipeline:
             return
         handed = self._handed
         batches = [Batch(rank, feed.name, feed.take()) for rank, feed in synced]
-        verdicts, self._verdicts = self._verdicts, {}
+        facts, self._facts = self._facts, NO_FACTS
         started = time.monotonic()
         try:
             snapshots = await asyncio.to_thread(
-                self._assembler.apply, batches, time.time(), None if is_whole else self._restored, verdicts
+                self._assembler.apply, batches, time.time(), None if is_whole else self._restored, facts
             )
         except Exception as error:  # noqa: BLE001 - a fault of ours must not end what is served
             _log.exception("assembly_failed")
             for (_, feed), batch in zip(synced, batches, strict=True):
                 feed.put_back(batch.units)
-            self._verdicts = {**verdicts, **self._verdicts}
+            self._facts = facts | self._facts
             self._stumble(error)
             self._note_taken_in(handed)
             return

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from tests.unit.k8s_source.manifests import Body, decoded, endpoint_slice, gateway, pair, service, tls_secret
 from xds_server.app.model import GatewayModel
-from xds_server.ir.facts import RouteKey, Verdict
+from xds_server.ir.facts import FactChanges, RouteKey, Verdict
 from xds_server.ir.objects import ObjectKey, Standing
 from xds_server.snapshot.compile import Address
 from xds_server.snapshot.derivation import Round
@@ -117,7 +117,7 @@ class Told:
                 objects[key_of(kind, name)] = None if body is None else Standing(decoded(body))
         sum_up(self.standings, objects)
         self.verdicts |= verdicts
-        return self.note(self.model.update(objects, verdicts))
+        return self.note(self.model.update(objects, FactChanges(verdicts)))
 
     def note(self, made: Round) -> Round:
         assert not made.faults
@@ -135,7 +135,7 @@ class Told:
         fresh = Told()
         old, new = self.model._facts, fresh.model._facts
         fresh.model._engine.update(new.decided.edit(old.decided.values), new.endpoints.edit(old.endpoints.values))
-        fresh.note(fresh.model.update(self.standings, self.verdicts))
+        fresh.note(fresh.model.update(self.standings, FactChanges(self.verdicts)))
         return fresh
 
 

@@ -13,7 +13,7 @@ from tests.unit.k8s_source.manifests import service
 from xds_server.demo.world import cluster
 from xds_server.derive.outcome import Outcome
 from xds_server.ir.declared import NativeDocument, Unit
-from xds_server.ir.facts import RouteKey, Verdict
+from xds_server.ir.facts import FactChanges, RouteKey, Verdict
 from xds_server.ir.objects import Object, ObjectKey, Standing
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
@@ -62,11 +62,11 @@ class Things:
         self.calls: list[set[str]] = []
         self._verdict = ""
 
-    def update(self, objects: Mapping[ObjectKey, Standing | None], verdicts: Mapping[RouteKey, Verdict]) -> Round:
-        self._verdict = verdicts.get(ROUTE, self._verdict)
+    def update(self, objects: Mapping[ObjectKey, Standing | None], facts: FactChanges) -> Round:
+        self._verdict = facts.verdicts.get(ROUTE, self._verdict)
         self.calls.append({key.name for key in objects})
         changed: dict[tuple[str, str, str], Resource | None] = {}
-        for key in (*objects, *(self.standings if verdicts else ())):
+        for key in (*objects, *(self.standings if facts.verdicts else ())):
             standing = objects.get(key, self.standings.get(key))
             address = ("g", CLUSTER, key.name)
             held = standing.object if standing else None
@@ -95,7 +95,7 @@ class World:
         changes: dict[str, Unit | None] = {each.key: each for each in units}
         if gone:
             changes[gone] = None
-        told = {ROUTE: pay} if pay is not None else {}
+        told = FactChanges({ROUTE: pay} if pay is not None else {})
         made = self.assembler.apply([Batch(0, "files", changes)], 1.0, None, told)
         return made[0] if made else None
 
