@@ -87,7 +87,9 @@ class Cluster:
             address = candidates[-left]
             now = asyncio.get_running_loop().time()
             limit = now + (until - now) / min(left, 2)
-            found = await _settle(questions.metadata(self._connections.ask, address, topics), limit, "metadata")
+            found = await _settle(
+                questions.metadata(self._connections.ask, address, topics), limit, f"{address[0]}:{address[1]}"
+            )
             if not isinstance(found, TargetError):
                 self._brokers, self._good = found.brokers, address
                 self._connections.keep_only({*found.brokers, address})
@@ -217,6 +219,8 @@ async def _settle(asked: Awaitable[T], until: float, what: str) -> T | TargetErr
         return TargetError("timeout", f"{what}: no answer in time")
     except TargetError as error:
         return error
+    except Exception as error:  # noqa: BLE001 - an answer of an odd shape costs its own queries, and no others
+        return TargetError("error", f"{what}: the answer can't be read ({type(error).__name__}: {error})")
 
 
 async def _no_groups() -> frozenset[str] | TargetError:
