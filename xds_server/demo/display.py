@@ -16,6 +16,7 @@ STYLES = {
     "nack": "red",
     "change": "bold",
     "error": "bold red",
+    "wrong": "red",
     "kafka": "yellow",
     "decision": "magenta",
 }

@@ -29,43 +29,54 @@ async def tell_version(stage: Stage, display: Display, group: Json) -> None:
 
 
 class Follower:
-    """Looks at the gateway again and again and prints what is new; with `versions` also each version that all run."""
+    """Looks at the gateway again and again and prints what is decided; with `everything` also what else is new.
 
-    def __init__(self, stage: Stage, display: Display, *, versions: bool = False) -> None:
+    That is each version that all Envoys run, and what is wrong with the gateway.
+    """
+
+    def __init__(self, stage: Stage, display: Display, *, everything: bool = False) -> None:
         """Follow what happens on `stage`; nothing is asked before `run`."""
         self._stage = stage
         self._display = display
-        self._versions = versions
-        self._told: tuple[str, float | None] = ("", None)
+        self._everything = everything
+        self._told: dict[str, tuple[str, float | None]] = {}
+        self._trouble: str | None = None
         self._version = 0
 
     async def run(self) -> None:
         """Follow until cancelled."""
+        answered = True
         while True:
             try:
                 await self.look()
-                if self._versions:
+                if self._everything:
                     await self._look_for_version()
+                answered = True
             except (aiohttp.ClientError, TimeoutError) as error:
-                self._display.log("error", f"the admin API does not answer: {error}")
+                if answered:
+                    self._display.log("error", f"the admin API does not answer: {error}")
+                answered = False
             await asyncio.sleep(PERIOD)
 
     async def look(self) -> None:
         """Print what is new. Raises aiohttp.ClientError, TimeoutError."""
-        for route in (await self._stage.plane.gateway(NAMESPACE, GATEWAY)).get("routes", []):
-            decision, lag = str(route["decision"]), route["lag"]
-            if decision == self._told[0] and _close(lag, self._told[1]):
-                continue
-            self._told = (decision, lag)
-            said = "unknown" if lag is None else f"{lag:g}"
-            text = (
-                f"lag {said}, threshold {route['threshold']:g}: {decision} ({route['reason']}), to {route['backend']}"
-            )
-            self._display.log("decision", text)
+        gateway = await self._stage.plane.gateway(NAMESPACE, GATEWAY)
+        for route in gateway.get("routes", []):
+            now, before = (str(route["decision"]), route["lag"]), self._told.get(route["name"], ("", None))
+            if now[0] != before[0] or not _close(now[1], before[1]):
+                self._told[route["name"]] = now
+                self._display.log("decision", _words(route))
+        if self._everything:
+            self._tell_trouble(gateway.get("status", {}).get("lastError"))
+
+    def _tell_trouble(self, trouble: str | None) -> None:
+        if trouble and trouble != self._trouble:
+            self._display.log("wrong", trouble)
+        self._trouble = trouble
 
     async def _look_for_version(self) -> None:
         group = await self._stage.plane.group()
-        if group["seq"] > self._version and group["programmed"]:
+        if group.get("seq", 0) > self._version and group["programmed"]:
             self._version = group["seq"]
             await tell_version(self._stage, self._display, group)
 
@@ -75,3 +86,10 @@ def _close(lag: float | None, told: float | None) -> bool:
     if lag is None or told is None:
         return lag is told
     return abs(lag - told) < STEP
+
+
+def _words(route: Json) -> str:
+    """A route's lag and decision."""
+    lag = "unknown" if route["lag"] is None else f"{route['lag']:g}"
+    watched = "no lag is watched" if route["threshold"] is None else f"lag {lag}, threshold {route['threshold']:g}"
+    return f"{watched}: {route['decision']} ({route['reason']}), to {route['backend']}"

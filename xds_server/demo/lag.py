@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 PERIOD = 0.05
 """Seconds from one reading to the next."""
 
-PATIENCE = 2.0
+PATIENCE = 5.0
 """Seconds that a request to the broker may take."""
 
 
@@ -38,8 +38,11 @@ class LagReader:
         return await asyncio.to_thread(self._read)
 
     async def has_committed(self) -> bool:
-        """Whether the group has committed anything; not while there is no topic yet. Raises KafkaException."""
-        return any(partition.offset >= 0 for partition in await asyncio.to_thread(self._committed))
+        """Whether the group has committed anything; not while there is no topic yet, or no answer."""
+        try:
+            return any(partition.offset >= 0 for partition in await asyncio.to_thread(self._committed))
+        except KafkaException:
+            return False
 
     async def rises_over(self, limit: int, *, within: float) -> Reading:
         """Wait for a lag over `limit`; its time is when it passed. Raises TimeoutError, KafkaException."""

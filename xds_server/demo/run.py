@@ -89,7 +89,7 @@ class _Run:
         async with open_stage(folder, self._admin_port) as stage, Load(stage.urls, rate=RATE) as load:
             self._display.addresses(stage.addresses())
             by_hand = self._plot is Plot.BY_HAND
-            follower = Follower(stage, self._display, versions=by_hand)
+            follower = Follower(stage, self._display, everything=by_hand)
             following = asyncio.create_task(follower.run())
             try:
                 await (self._wait(stage, load) if by_hand else self._tell(stage, load, follower))

@@ -74,4 +74,5 @@ def sampling(bootstrap: str) -> Json:
         "interval": f"{INTERVAL:g}s",
         "timeout": "1s",
         "ttl": "8s",
+        "breaker": {"failures": 3, "reset": "4s"},
     }

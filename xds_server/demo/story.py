@@ -108,8 +108,9 @@ class Story:
         self._stage.orders.resume()
         self._display.log("kafka", "the consumer goes on")
         passed = await self._stage.orders.reader.falls_to(RECOVER, within=20)
-        wait = max(0.0, held - time.time())
-        self._display.log("kafka", f"lag {passed.lag}: at most {RECOVER}; minDwell holds for another {wait:.1f} s")
+        wait = held - time.time()
+        dwell = f"minDwell holds for another {wait:.1f} s" if wait > 0 else "minDwell is over"
+        self._display.log("kafka", f"lag {passed.lag}: at most {RECOVER}; {dwell}")
         took = await self._switched(self._scene.primary, due=max(passed.at, held), after=before)
         await self._decides("primary")
         return took
