@@ -96,7 +96,7 @@ def build(settings: Settings) -> App:
         OSError: the state directory can't be used.
     """
     credentials = Credentials()
-    state = State(settings, holds_secrets, time.time)
+    state = State(settings, holds_secrets, time.time, decode_manifest)
     telling = _telling(state)
     flow = _flow(settings, state, telling)
     tracker = Tracker(flow.groups, telling.bus, time.time)
@@ -153,7 +153,8 @@ def _flow(settings: Settings, state: State, telling: Telling) -> Flow:
     push = next(((each, feed) for each, feed in sources if isinstance(each, PushSource)), None)
     if push is not None:
         push[0].tie(PushTies(pipeline, groups, push[1], telling.audit, state))
-    pipeline.restore(state.restored)
+    pipeline.restore(state.restored, state.good)
+    pipeline.follow(lambda outcome: state.keep_objects(outcome.objects))
     return Flow(groups, pipeline, sources, push[0] if push is not None else None, preflight, state)
 
 

@@ -13,8 +13,8 @@ from observers.judge import Judge
 from xds_server.app.observing import run_observer
 from xds_server.derive.outcome import Outcome
 from xds_server.ir.facts import FactChanges, Observation, Query, RouteKey, Verdict
-from xds_server.snapshot.assemble import NOTHING_DECLARED
 from xds_server.snapshot.pipeline import Pipeline
+from xds_server.snapshot.seeds import NOTHING_DECLARED
 from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.gateways import Readings
 from xds_server.status.route_memory import RouteMemory

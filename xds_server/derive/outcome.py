@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from xds_server.ir.decision import Decision, GatewayReport
 from xds_server.ir.facts import RouteKey, Watch
 from xds_server.ir.gateway import GatewayKey
+from xds_server.ir.objects import Object, ObjectKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,9 @@ class Outcome:
     reports: Mapping[GatewayKey, GatewayReport | None] = field(default_factory=dict)
     watches: Mapping[RouteKey, Watch | None] = field(default_factory=dict)
     decisions: Mapping[RouteKey, Decision | None] = field(default_factory=dict)
+    objects: Mapping[ObjectKey, Object | None] = field(default_factory=dict)
+    """In their last good form."""
 
     def __bool__(self) -> bool:
         """Whether anything is not as it was."""
-        return bool(self.reports or self.watches or self.decisions)
+        return bool(self.reports or self.watches or self.decisions or self.objects)

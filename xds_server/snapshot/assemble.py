@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from xds_server.ir.declared import Unit
 from xds_server.ir.facts import NO_FACTS, FactChanges
-from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.catalog import Catalog
 from xds_server.snapshot.closure import Closure, Key, Prune
 from xds_server.snapshot.compile import Address, Decode, compile_unit, duplicate
-from xds_server.snapshot.derivation import Derivation, Deriving, Locate, Round
+from xds_server.snapshot.derivation import Derivation, Deriving, Locate, Round, declared_natively
 from xds_server.snapshot.hold import Types, pin
-from xds_server.snapshot.seeds import Seeds
+from xds_server.snapshot.objects import NOTHING_GOOD, LastGood
+from xds_server.snapshot.seeds import Seeds, nothing_declared
 from xds_server.snapshot.snapshot import Change, Hold, LeftOut, Snapshot
 from xds_server.snapshot.typeset import empty
 from xds_server.wire.resource import Resource
@@ -39,9 +39,6 @@ class Batch:
     source: str
     units: Mapping[str, Unit | None]
 
-
-NOTHING_DECLARED = "NothingDeclared"
-"""The reason of the problem of a source that is taken for one that is not there yet."""
 
 Find = Callable[[str, str], Resource | None]
 """(type URL, name) → what is declared, None where nothing is."""
@@ -68,7 +65,7 @@ class Assembler:
     ) -> None:
         self.catalog: Catalog[Address, Resource] = Catalog(_kind_of, _duplicate)
         self._derivation = Derivation(self.catalog, deriving, locate) if deriving is not None else None
-        self._seeds = Seeds(self.catalog)
+        self._seeds: Seeds[Address, Resource] = Seeds(self.catalog)
         self._refuse = refuse
         self._refused: dict[str, dict[Key, LeftOut]] = {}
         self._decode = decode
@@ -81,8 +78,11 @@ class Assembler:
         self.faults: dict[Address, Exception] = {}
         """What could not be taken over in the last `apply` by a fault of ours; the next one tries it again."""
 
-    def restore(self, snapshots: Sequence[Snapshot], ranks: Mapping[str, int]) -> None:
-        """Begin with what each group was served last, before this process; `ranks` has the sources by name."""
+    def restore(self, snapshots: Sequence[Snapshot], ranks: Mapping[str, int], good: LastGood = NOTHING_GOOD) -> None:
+        """Begin with what each group was served last, before this process, and with the objects that were in force.
+
+        `ranks` has the sources by name.
+        """
         for snapshot in snapshots:
             closure = self._closures[snapshot.group] = Closure(self._prune)
             resources = (resource for typeset in snapshot.types.values() for resource in typeset)
@@ -91,9 +91,9 @@ class Assembler:
             self._published[snapshot.group] = snapshot
             if snapshot.held is not None:
                 self._held[snapshot.group] = snapshot.types
-        self._seeds.plant(snapshots, ranks)
+        self._seeds.plant(declared_natively(snapshots), ranks)
         if self._derivation is not None:
-            self._derivation.plant(snapshots, ranks)
+            self._derivation.plant(snapshots, good, ranks)
 
     def hold(self, group: str, held: Hold | None, version: Snapshot | None, origin: Change, now: float) -> Snapshot:
         """Hold a group at a version from now on, or release it (None for both); the snapshot that comes of it."""
@@ -110,7 +110,7 @@ class Assembler:
         if self._derivation is not None:
             declared += self._derivation.store.catalog.problems(rank) + self._derivation.problems(source)
             awaited += self._derivation.awaited(rank)
-        return ([_nothing_declared(source, awaited)] if awaited else []) + list(dict.fromkeys(declared))
+        return ([nothing_declared(source, awaited)] if awaited else []) + list(dict.fromkeys(declared))
 
     def objects(self, rank: int) -> dict[str, int]:
         """How many resources and objects of which kind a source declares."""
@@ -290,11 +290,3 @@ def _kind_of(address: Address) -> str:
 
 def _duplicate(address: Address, first: Resource, second: Resource) -> Problem:
     return duplicate(address[0], first, second)
-
-
-def _nothing_declared(source: str, awaited: int) -> Problem:
-    message = (
-        f"nothing is declared here, but {awaited} resources of the last known good are: they are served until"
-        " something is declared"
-    )
-    return Problem(Origin(source), NOTHING_DECLARED, message)

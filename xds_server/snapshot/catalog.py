@@ -6,7 +6,7 @@ There is one of resources, by address, and one of objects, by identity.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Generic
 
@@ -96,6 +96,10 @@ class Catalog(Generic[K, T]):
         """Why the newest form of what is declared under a key can't be read, of the place that holds it or would."""
         claims, faulty = self._claims.get(key), self._faulty.get(key, {})
         return faulty.get(min(claims or faulty), ()) if faulty else ()
+
+    def declared(self, rank: int, key: str) -> AbstractSet[K]:
+        """The keys of what a place declares, or is taken to declare still."""
+        return self._unit((rank, key)).members.keys()
 
     def lacking(self, rank: int, key: str) -> set[K]:
         """What a place declares that can't be read, and of which no good form is known."""

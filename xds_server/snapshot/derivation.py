@@ -6,8 +6,8 @@ been read again: of half a world less would come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from xds_server.derive.engine import Fault
@@ -16,10 +16,11 @@ from xds_server.ir.declared import Unit
 from xds_server.ir.facts import FactChanges
 from xds_server.ir.gateway import GatewayKey
 from xds_server.ir.objects import ObjectKey, Standing
+from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.catalog import Catalog
 from xds_server.snapshot.compile import Address
-from xds_server.snapshot.objects import ObjectStore
+from xds_server.snapshot.objects import LastGood, ObjectStore
 from xds_server.snapshot.places import NOBODY, Place, place_of, places_of
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.wire.resource import Resource
@@ -85,8 +86,9 @@ class Derivation:
         self._spoken: set[int] = set()
         self._remarks: dict[GatewayKey, tuple[Problem, ...]] = {}
 
-    def plant(self, snapshots: Iterable[Snapshot], ranks: Mapping[str, int]) -> None:
-        """Begin with what was derived before; `ranks` has the sources that there are, by name."""
+    def plant(self, snapshots: Iterable[Snapshot], good: LastGood, ranks: Mapping[str, int]) -> None:
+        """Begin with what was derived before, and what of; `ranks` has the sources that there are, by name."""
+        self.store.plant(good, ranks)
         for snapshot in snapshots:
             found = {
                 (snapshot.group, resource.type_url, resource.name): resource
@@ -116,10 +118,11 @@ class Derivation:
         return touched
 
     def settle(self, rank: int, units: Mapping[str, Unit | None]) -> None:
-        """After units are taken in, note what has been read of a source, or is gone.
+        """After all units of a batch are taken in, note what has been read of a source, or is gone.
 
         A source that has declared nothing at all is taken for one that is not there yet.
         """
+        self.store.settle(rank, units)
         if any(unit is not None and (unit.objects or unit.documents or unit.problems) for unit in units.values()):
             self._spoken.add(rank)
         if rank in self._spoken:
@@ -133,8 +136,10 @@ class Derivation:
 
     def run(self, facts: FactChanges) -> set[Address]:
         """Derive what has changed; the addresses that this touches."""
-        made = self._deriving.update(self.store.changes(), facts)
-        self.last = made
+        objects = self.store.changes()
+        made = self._deriving.update(objects, facts)
+        good = {key: None if standing is None else standing.object for key, standing in objects.items()}
+        self.last = replace(made, outcome=replace(made.outcome, objects=good))
         self._note(made.outcome)
         changes: dict[str, dict[Address, Resource | None]] = {}
         for address, resource in made.resources.items():
@@ -175,6 +180,16 @@ class Derivation:
         return sum(
             self._seeded[group] for group, needs in self._needs.items() if any(place[0] == rank for place, _ in needs)
         )
+
+
+def declared_natively(snapshots: Iterable[Snapshot]) -> Iterator[tuple[Origin, Address, Resource]]:
+    """What was served that a source had declared as it is, and where."""
+    for snapshot in snapshots:
+        for typeset in snapshot.types.values():
+            for resource in typeset:
+                if not is_derived(resource):
+                    origin = resource.origins[0] if resource.origins else Origin("")
+                    yield origin, (snapshot.group, resource.type_url, resource.name), resource
 
 
 def is_derived(resource: Resource) -> bool:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from xds_server.ir.declared import Unit
 from xds_server.ir.objects import Object, ObjectKey, Standing
+from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.catalog import Catalog
 from xds_server.snapshot.compile import CompiledUnit
+from xds_server.snapshot.places import place_of, places_of
+from xds_server.snapshot.seeds import Seeds
 from xds_server.wire.types import PREFIX
+
+
+@dataclass(frozen=True, slots=True)
+class LastGood:
+    """The objects that were in force before this process; of those `withheld` only identity and place are known."""
+
+    objects: Sequence[Object] = ()
+    withheld: Sequence[Origin] = ()
+
+
+NOTHING_GOOD = LastGood()
 
 
 class ObjectStore:
@@ -16,13 +33,29 @@ class ObjectStore:
     def __init__(self) -> None:
         self.catalog: Catalog[ObjectKey, Object] = Catalog(lambda key: key.kind, _duplicate)
         self._touched: set[ObjectKey] = set()
+        self._seeds: Seeds[ObjectKey, Object] = Seeds(self.catalog)
+        self._withheld: dict[str, set[ObjectKey]] = {}
+        self._restored: set[tuple[int, str]] = set()
+
+    def plant(self, good: LastGood, ranks: Mapping[str, int]) -> None:
+        """Begin with what each place declared before; `ranks` has the sources that there are, by name."""
+        self._touched |= self._seeds.plant(((each.origin, each.key, each) for each in good.objects), ranks)
+        for origin in good.withheld:
+            self._withheld.setdefault(place_of(origin), set()).add(ObjectKey.of(origin))
 
     def take(self, rank: int, key: str, unit: Unit | None) -> bool:
         """Take over what a place declares now (None: it is gone); whether anything is touched."""
         catalog = self.catalog
+        if handed := self._seeds.hand_over(rank, {key: unit}):
+            self._restored.add((rank, key))
+            self._touched |= handed
         touched = catalog.remove(rank, key) if unit is None else catalog.replace(rank, _by_identity(unit))
         self._touched |= touched
         return bool(touched)
+
+    def settle(self, rank: int, units: Mapping[str, Unit | None]) -> None:
+        """After all units of a batch are taken in, let go of what places declared before that are gone."""
+        self._touched |= self._seeds.drop(rank, units)
 
     def changes(self) -> dict[ObjectKey, Standing | None]:
         """What stands under the identities that were touched since the last call; None for those that are gone."""
@@ -31,9 +64,13 @@ class ObjectStore:
 
     def lacking(self, rank: int, unit: Unit) -> set[ObjectKey] | None:
         """The objects of a place that can't be read, and of which no good form is known; None: it may be any."""
-        if unit.broken or _by_identity(unit).nameless:
+        invalid = self.catalog.lacking(rank, unit.key)
+        if not (unit.broken or _by_identity(unit).nameless):
+            return invalid
+        withheld = {key for place in places_of(unit) for key in self._withheld.get(place, ())}
+        if not withheld and (rank, unit.key) not in self._restored:
             return None
-        return self.catalog.lacking(rank, unit.key)
+        return invalid | (withheld - self.catalog.declared(rank, unit.key))
 
     def _standing(self, key: ObjectKey) -> Standing | None:
         held, problems = self.catalog.holder(key), self.catalog.invalid(key)

@@ -24,6 +24,7 @@ from xds_server.snapshot.assemble import Assembler, Batch
 from xds_server.snapshot.derivation import Round
 from xds_server.snapshot.feed import Feed, SourceReport
 from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.objects import NOTHING_GOOD, LastGood
 from xds_server.snapshot.snapshot import Change, Hold, Snapshot
 
 _log = structlog.get_logger()
@@ -124,8 +125,10 @@ class Pipeline:
         self._facts |= facts
         self._wake()
 
-    def restore(self, restored: Mapping[str, Sequence[Snapshot]]) -> None:
+    def restore(self, restored: Mapping[str, Sequence[Snapshot]], good: LastGood = NOTHING_GOOD) -> None:
         """Serve what each group was served last before this process, as its history, oldest first, tells.
+
+        `good` are the objects that were in force.
 
         To be called once all feeds are there and before `run`.
         """
@@ -133,7 +136,7 @@ class Pipeline:
             self._groups.obtain(name).restore(snapshots)
         ranks = {feed.name: rank for rank, feed in enumerate(self._feeds)}
         self._restored = frozenset(restored)
-        self._assembler.restore([snapshots[-1] for snapshots in restored.values()], ranks)
+        self._assembler.restore([snapshots[-1] for snapshots in restored.values()], ranks, good)
 
     async def hold(self, group: str, held: Hold, version: Snapshot) -> Snapshot:
         """Have a group go back to a version and stay there; the snapshot that is served from then on."""

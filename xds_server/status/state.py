@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 
+from xds_server.ir.objects import Object, ObjectKey
 from xds_server.settings.root import Settings
 from xds_server.snapshot.history.store import Store, open_store
+from xds_server.snapshot.history.writer import Writer
+from xds_server.snapshot.objects import NOTHING_GOOD, LastGood
 from xds_server.snapshot.snapshot import Snapshot
+from xds_server.sources.base import DecodeObject
 from xds_server.sources.push.model import Changed, Place, PushedSet
 from xds_server.status.audit import Audit
 from xds_server.status.audit_entry import Action
@@ -34,14 +39,18 @@ class State:
     """The state directory of the settings, as far as there is one."""
 
     def __init__(
-        self, settings: Settings, holds_secrets: Callable[[Resource], bool], clock: Callable[[], float]
+        self,
+        settings: Settings,
+        holds_secrets: Callable[[Resource], bool],
+        clock: Callable[[], float],
+        decode_object: DecodeObject,
     ) -> None:
         """Read what is there. Blocks.
 
         Raises:
             OSError: The directory can't be used, another process uses it, or the key can't be read.
         """
-        self.store: Store | None = open_store(settings, holds_secrets, clock)
+        self.store: Store | None = open_store(settings, holds_secrets, clock, decode_object)
         self.journal = Journal(self.store.audit_folder, self.store.failed) if self.store is not None else None
         self._changed_settings = self._compare(settings)
         self.routes = RouteMemory(clock)
@@ -82,6 +91,16 @@ class State:
             self.store.save(snapshot)
 
     @property
+    def good(self) -> LastGood:
+        """The objects that were in force before."""
+        return self.store.objects.restored if self.store is not None else NOTHING_GOOD
+
+    def keep_objects(self, objects: Mapping[ObjectKey, Object | None]) -> None:
+        """Store changed objects in their last good form some time soon."""
+        if self.store is not None and objects:
+            self.store.objects.keep(objects)
+
+    @property
     def pushed(self) -> Mapping[Place, PushedSet]:
         """The sets that outside programs owned before."""
         return self.store.pushed.restored if self.store is not None else {}
@@ -101,29 +120,27 @@ class State:
 
     async def flushed(self) -> None:
         """Wait until everything so far is on disk."""
-        if self.store is not None and self.journal is not None:
-            await self.store.writer.flushed()
-            await self.store.pushed.writer.flushed()
-            await self.store.decisions.writer.flushed()
-            await self.journal.writer.flushed()
+        for writer in self._writers():
+            await writer.flushed()
 
     async def run(self) -> None:
         """Write until `close` is called."""
-        if self.store is not None and self.journal is not None:
-            await asyncio.gather(
-                self.store.writer.run(),
-                self.store.pushed.writer.run(),
-                self.store.decisions.writer.run(),
-                self.journal.writer.run(),
-            )
+        await asyncio.gather(*(writer.run() for writer in self._writers()))
 
     async def close(self) -> None:
         """Write what is left, and let go of the directory; `run` must have been started."""
-        if self.store is not None and self.journal is not None:
-            await asyncio.gather(
-                self.store.writer.close(),
-                self.store.pushed.writer.close(),
-                self.store.decisions.writer.close(),
-                self.journal.writer.close(),
-            )
+        await asyncio.gather(*(writer.close() for writer in self._writers()))
+        if self.store is not None:
             self.store.close()
+
+    def _writers(self) -> list[Writer[Any]]:
+        if self.store is None or self.journal is None:
+            return []
+        store = self.store
+        return [
+            store.writer,
+            store.pushed.writer,
+            store.decisions.writer,
+            store.objects.writer,
+            self.journal.writer,
+        ]

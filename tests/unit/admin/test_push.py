@@ -17,6 +17,7 @@ from tests.unit.admin.documents import cluster, endpoints
 from tests.unit.admin.world import World
 from xds_server.admin import create_app
 from xds_server.settings.root import Settings
+from xds_server.sources.files.parse import unsupported
 from xds_server.sources.push import PushSource
 from xds_server.sources.push.model import Limits
 from xds_server.status.pushes import PushTies
@@ -30,7 +31,7 @@ PATH = "/v1/push/billing/edge"
 async def client(world: World) -> AsyncIterator[Client]:
     source = PushSource("push", decode, Limits(sets=2, resources=5))
     feed = world.pipeline.feed("push", "push")
-    state = State(Settings(), lambda _resource: False, lambda: 0.0)
+    state = State(Settings(), lambda _resource: False, lambda: 0.0, unsupported)
     source.tie(PushTies(world.pipeline, world.groups, feed, world.audit, state))
     world.reports = world.pipeline.sources()
     tasks = [asyncio.create_task(world.pipeline.run()), asyncio.create_task(source.run(feed))]

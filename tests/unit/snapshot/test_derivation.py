@@ -19,7 +19,7 @@ from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.assemble import Assembler, Batch
 from xds_server.snapshot.derivation import Round
-from xds_server.snapshot.objects import ObjectStore
+from xds_server.snapshot.objects import NOTHING_GOOD, LastGood, ObjectStore
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.sources.files.parse import FilePlace, parse
 from xds_server.translate.native import decode
@@ -85,11 +85,11 @@ class Things:
 
 
 class World:
-    def __init__(self, *, before: Snapshot | None = None) -> None:
+    def __init__(self, *, before: Snapshot | None = None, good: LastGood = NOTHING_GOOD) -> None:
         self.things = Things()
         self.assembler = Assembler(decode, prune_routes, deriving=self.things)
         if before is not None:
-            self.assembler.restore([before], {"files": 0})
+            self.assembler.restore([before], {"files": 0}, good)
 
     def apply(self, *units: Unit, gone: str = "", pay: Verdict | None = None) -> Snapshot | None:
         changes: dict[str, Unit | None] = {each.key: each for each in units}
@@ -236,6 +236,39 @@ def test_after_a_start_an_object_that_never_was_good_holds_nothing() -> None:
     world = World(before=before(unit("a.yaml", thing("x", "1"), bad("y"))))
     assert contents(world.apply(unit("a.yaml", thing("x", "2"), bad("y")))) == {"x": "2"}
     assert not world.assembler.is_waiting
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        unreadable("b.yaml"),
+        unit("b.yaml", bad("y", "b.yaml")),
+        unit("b.yaml", Problem(Origin("files", "b.yaml"), "NoName", "")),
+    ],
+    ids=["a broken place", "an object that can't be read", "one without a name"],
+)
+def test_after_a_start_the_last_good_form_stands_and_the_rest_goes_on(slip: Unit) -> None:
+    good = [thing("x", "1"), thing("y", "1", "b.yaml")]
+    old = before(unit("a.yaml", good[0]), unit("b.yaml", good[1]))
+    world = World(before=old, good=LastGood(good))
+    assert contents(world.apply(unit("a.yaml", thing("x", "2")), slip)) == {"x": "2", "y": "1"}
+    assert contents(world.apply(unit("b.yaml", thing("y", "2", "b.yaml")))) == {"x": "2", "y": "2"}
+    assert contents(world.apply(gone="b.yaml")) == {"x": "2"}
+
+
+def test_after_a_start_a_form_that_is_withheld_holds_what_was_derived() -> None:
+    good = [thing("x", "1"), thing("y", "1", "b.yaml"), thing("z", "1", "b.yaml")]
+    old = before(unit("a.yaml", good[0]), unit("b.yaml", *good[1:]))
+    world = World(before=old, good=LastGood(good[:2], [good[2].origin]))
+    assert world.apply(unit("a.yaml", thing("x", "2")), unreadable("b.yaml")) is None
+    assert contents(world.apply(unit("b.yaml", thing("z", "2", "b.yaml")))) == {"x": "2", "z": "2"}
+
+
+def test_after_a_start_what_was_in_force_and_is_declared_no_more_goes() -> None:
+    good = [thing("x", "1"), thing("y", "1", "b.yaml")]
+    world = World(before=before(unit("a.yaml", good[0]), unit("b.yaml", good[1])), good=LastGood(good))
+    assert contents(world.apply(unit("a.yaml", thing("x", "1")))) == {"x": "1"}
+    assert world.things.standings.keys() == {good[0].key}
 
 
 def test_after_a_start_what_is_declared_no_more_goes() -> None:

@@ -15,11 +15,13 @@ import structlog
 from xds_server.settings.root import Settings
 from xds_server.snapshot.history.decisions import DecisionFile
 from xds_server.snapshot.history.last_good import Fault, restore_group
+from xds_server.snapshot.history.objects import ObjectFile
 from xds_server.snapshot.history.pushed import PushedFile
 from xds_server.snapshot.history.segments import Bounds, GroupFiles
 from xds_server.snapshot.history.vault import Vault, read_key
 from xds_server.snapshot.history.writer import Writer
 from xds_server.snapshot.snapshot import Hold, Snapshot
+from xds_server.sources.base import DecodeObject
 from xds_server.wire.resource import Resource
 
 _log = structlog.get_logger()
@@ -36,7 +38,9 @@ _OTHER_KEY = (
 class Store:
     """Opens a state directory, gives what is in it, and takes what is served from then on."""
 
-    def __init__(self, root: Path, bounds: Bounds, vault: Vault, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, root: Path, bounds: Bounds, vault: Vault, clock: Callable[[], float], decode_object: DecodeObject
+    ) -> None:
         """Lock the directory, which is made if it is not there, and read it. Blocks.
 
         Raises:
@@ -59,7 +63,8 @@ class Store:
         self.writer = Writer(self._write, self.failed, self._groups)
         self.pushed = PushedFile(root / "push" / "sets.changes", vault, self.failed)
         self.decisions = DecisionFile(root / "gateways" / "decisions.json", self.failed)
-        for fault in (*self.pushed.faults, *self.decisions.faults):
+        self.objects = ObjectFile(root / "objects" / "objects.changes", vault, decode_object, self.failed)
+        for fault in (*self.pushed.faults, *self.decisions.faults, *self.objects.faults):
             _tell(fault)
             self.faults.append(fault)
         if vault.unopened:
@@ -115,7 +120,10 @@ class Store:
 
 
 def open_store(
-    settings: Settings, holds_secrets: Callable[[Resource], bool], clock: Callable[[], float]
+    settings: Settings,
+    holds_secrets: Callable[[Resource], bool],
+    clock: Callable[[], float],
+    decode_object: DecodeObject,
 ) -> Store | None:
     """The store that the settings ask for; None where they name no `state_dir`. Blocks.
 
@@ -130,7 +138,9 @@ def open_store(
         if history.key_file is None:
             raise OSError("history.key_file: expected a file with the key, since history.secrets is encrypt")
         key = read_key(history.key_file)
-    return Store(settings.state_dir, Bounds(history.count, history.age), Vault(holds_secrets, key), clock)
+    return Store(
+        settings.state_dir, Bounds(history.count, history.age), Vault(holds_secrets, key), clock, decode_object
+    )
 
 
 def _tell(fault: Fault) -> None:

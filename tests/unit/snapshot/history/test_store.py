@@ -17,6 +17,7 @@ from xds_server.snapshot.history.segments import Bounds, GroupFiles
 from xds_server.snapshot.history.store import Store
 from xds_server.snapshot.history.vault import Vault
 from xds_server.snapshot.snapshot import Hold, Snapshot
+from xds_server.sources.files.parse import unsupported
 from xds_server.wire.types import CLUSTER, SECRET
 
 A = (CLUSTER, "a")
@@ -210,7 +211,7 @@ def test_a_key_that_does_not_fit_is_logged_once_at_the_start(tmp_path: Path, key
     secrets: dict[tuple[str, str], str | None] = {(SECRET, "a"): "planted-key", (SECRET, "b"): "planted-key"}
     store(tmp_path / "groups" / "g", made([secrets, {A: "1"}]), Vault(lambda each: each.type_url == SECRET, key=KEY))
     with capture_logs() as logs:
-        Store(tmp_path, Bounds(), Vault(lambda each: each.type_url == SECRET, key), lambda: 0.0).close()
+        Store(tmp_path, Bounds(), Vault(lambda each: each.type_url == SECRET, key), lambda: 0.0, unsupported).close()
     told = [each["resources"] for each in logs if each["event"] == "stored_secrets_not_opened"]
     assert told == [2] * lines
 
