@@ -14,13 +14,14 @@ from tests.support.fleet import SLACK, Fleet
 from tests.support.gateway_fleet import declare, started, url_of
 from tests.support.kafka_mock import mock_cluster
 from tests.support.lagging import LaggingGroup
-from tests.support.manifests import HTTP_NAME, backend, endpoint_slice, gateway, route, service
+from tests.support.manifests import HTTP_NAME
 from tests.support.watching import answers, ask, served_endpoints
 from xds_server.demo.backends import Backend
 from xds_server.demo.bootstrap import Mode
 from xds_server.demo.control_plane import ControlPlane
 from xds_server.demo.envoys import Envoy
 from xds_server.demo.load import Load
+from xds_server.demo.manifests import backend, endpoint_slice, gateway, route, service
 from xds_server.demo.polling import until
 from xds_server.demo.yaml_files import write_documents
 

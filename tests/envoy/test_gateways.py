@@ -20,10 +20,11 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from tests.support.certificates import Authority, serial_of
 from tests.support.fleet import SLACK, Fleet
 from tests.support.gateway_fleet import declare, started, url_of
-from tests.support.manifests import HTTP_NAME, Manifest, backend, endpoint_slice, gateway, route, service, tls_secret
+from tests.support.manifests import HTTP_NAME, tls_secret
 from tests.support.watching import answers, ask
 from xds_server.demo.backends import Backend
 from xds_server.demo.bootstrap import Mode
+from xds_server.demo.manifests import Manifest, backend, endpoint_slice, gateway, route, service
 from xds_server.demo.polling import until
 
 pytestmark = [pytest.mark.envoy, pytest.mark.timeout(120)]

@@ -14,8 +14,8 @@ import pytest
 from tests.conformance.client import SLACK
 from tests.conformance.server import Server
 from tests.feature.commands import run
-from tests.support.manifests import Manifest, backend, gateway, route, service
 from xds_server.demo.control_plane import Json
+from xds_server.demo.manifests import Manifest, backend, gateway, route, service
 from xds_server.demo.polling import until
 
 Edit = Callable[[Manifest], None]

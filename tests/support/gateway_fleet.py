@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from tests.support.fleet import Fleet
-from tests.support.manifests import HTTP_NAME, Manifest
+from tests.support.manifests import HTTP_NAME
 from xds_server.demo.bootstrap import Mode
 from xds_server.demo.control_plane import ControlPlane
 from xds_server.demo.envoys import Envoy
+from xds_server.demo.manifests import Manifest
 from xds_server.demo.polling import until
 from xds_server.demo.yaml_files import write_documents
 

@@ -16,7 +16,7 @@ from tests.support.lagging import LaggingGroup
 from xds_server.demo.backends import Backend
 from xds_server.demo.control_plane import ControlPlane, Json
 from xds_server.demo.load import Load
-from xds_server.demo.manifests import NAMESPACE, endpoint_slices, gateway, route, service
+from xds_server.demo.manifests import DEFAULT, backend, gateway, listener_name, route
 from xds_server.demo.polling import until
 from xds_server.demo.yaml_files import write_documents
 
@@ -48,7 +48,7 @@ class Shop:
 
     async def route(self) -> Json:
         """The route as the admin API tells it."""
-        found: Json = (await self.plane.gateway(NAMESPACE, "checkout"))["routes"][0]
+        found: Json = (await self.plane.gateway(DEFAULT, "checkout"))["routes"][0]
         return found
 
     async def since(self) -> float:
@@ -57,7 +57,7 @@ class Shop:
 
     async def condition(self, kind: str) -> Json:
         """One condition of the gateway's status."""
-        conditions = (await self.plane.gateway(NAMESPACE, "checkout"))["status"]["conditions"]
+        conditions = (await self.plane.gateway(DEFAULT, "checkout"))["status"]["conditions"]
         return next(entry for entry in conditions if entry["type"] == kind)
 
     async def observed(self) -> Json:
@@ -120,7 +120,7 @@ async def open_shop(
         write_documents(plane.files / "shop.yaml", _manifests(backends, group, dwell, fields))
         await plane.start()
         await fleet.both(plane.xds)
-        load = Load(await fleet.urls(f"http-{NAMESPACE}-checkout-http"), rate=50)
+        load = Load(await fleet.urls(listener_name("checkout")), rate=50)
         async with load:
             shop = Shop(plane, group, load, dwell)
             await shop.observes(value=0)
@@ -138,5 +138,5 @@ def _manifests(backends: list[Backend], group: LaggingGroup, dwell: float, field
         "minDwell": f"{dwell}s",
         **fields,
     }
-    parts = [part for each in backends for part in (service(each.name), *endpoint_slices(each.name, [each.port]))]
-    return [*parts, gateway("checkout", [route("orders", PRIMARY, **follows)])]
+    parts = [part for each in backends for part in backend(each.name, each.port)]
+    return [*parts, gateway(route("orders", backendService=PRIMARY, **follows), name="checkout")]

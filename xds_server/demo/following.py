@@ -8,8 +8,7 @@ import aiohttp
 
 from xds_server.demo.control_plane import Json
 from xds_server.demo.display import Display
-from xds_server.demo.manifests import NAMESPACE
-from xds_server.demo.scene import GATEWAY
+from xds_server.demo.scene import GATEWAY, NAMESPACE
 from xds_server.demo.stage import Stage
 
 PERIOD = 0.2

@@ -1,59 +1,66 @@
-"""Manifests as plain values, one builder per kind: what the demo and tests declare."""
+"""Manifests of gateways and what they lead to, as plain values, one builder per kind: for the demo and for tests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 Manifest = dict[str, Any]
-"""One Kubernetes-style object."""
+"""One Kubernetes-style object, or a part of one."""
 
-NAMESPACE = "shop"
+DEFAULT = "default"
+"""The namespace of what names none."""
+
+HTTP: Manifest = {"name": "http", "address": "127.0.0.1", "port": 0}
+"""A listener on a port of this machine that each Envoy takes as it is free."""
 
 
-def service(name: str, *, namespace: str = NAMESPACE) -> Manifest:
-    """A service with one port, 80."""
+def listener_name(gateway: str, namespace: str = DEFAULT) -> str:
+    """What Envoy calls the listener `HTTP` of a gateway."""
+    return f"http-{namespace}-{gateway}-http"
+
+
+def service(name: str, *, namespace: str = DEFAULT, **port: Any) -> Manifest:
+    """A Service of port 80; `port` has further fields of it."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"namespace": namespace, "name": name},
-        "spec": {"ports": [{"name": "http", "port": 80}]},
+        "spec": {"ports": [{"port": 80, **port}]},
     }
 
 
-def endpoint_slices(of: str, ports: Iterable[int], *, namespace: str = NAMESPACE) -> list[Manifest]:
-    """The endpoints of service `of`, one for each of `ports` of 127.0.0.1: a slice each, since a slice has one port."""
-    return [
-        {
-            "apiVersion": "discovery.k8s.io/v1",
-            "kind": "EndpointSlice",
-            "metadata": {
-                "namespace": namespace,
-                "name": f"{of}-{port}",
-                "labels": {"kubernetes.io/service-name": of},
-            },
-            "addressType": "IPv4",
-            "endpoints": [{"addresses": ["127.0.0.1"]}],
-            "ports": [{"name": "http", "port": port}],
-        }
-        for port in ports
-    ]
+def endpoint_slice(
+    of: str, *, port: int | None = None, ready: bool = True, number: int = 0, namespace: str = DEFAULT
+) -> Manifest:
+    """A slice of service `of` with one endpoint on this machine; without a port there is none in it."""
+    endpoint = {"addresses": ["127.0.0.1"], "conditions": {"ready": ready}}
+    labels = {"kubernetes.io/service-name": of}
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"namespace": namespace, "name": f"{of}-{number}", "labels": labels},
+        "addressType": "IPv4",
+        "ports": [] if port is None else [{"port": port}],
+        "endpoints": [] if port is None else [endpoint],
+    }
 
 
-def route(name: str, backend: str, *, path: str = "/", **fields: Any) -> Manifest:
-    """An entry of `spec.routes` to service `backend`; `fields` are added by their names in the manifest."""
-    return {"name": name, "path": path, "backendService": backend, **fields}
+def backend(name: str, *ports: int, namespace: str = DEFAULT, **fields: Any) -> list[Manifest]:
+    """A Service with a slice for each port of this machine where it is served; `fields` are those of its port."""
+    slices = [endpoint_slice(name, port=port, number=at, namespace=namespace) for at, port in enumerate(ports)]
+    return [service(name, namespace=namespace, **fields), *slices]
 
 
-def gateway(name: str, routes: Sequence[Manifest], *, namespace: str = NAMESPACE, **spec: Any) -> Manifest:
-    """A DynamicGateway with a listener on 127.0.0.1 for which each Envoy takes a free port; `spec` adds fields."""
+def route(name: str, path: str = "/", **fields: Any) -> Manifest:
+    """A route; its Service has the route's name unless `backendService` says otherwise."""
+    return {"name": name, "path": path, "backendService": fields.pop("backendService", name), **fields}
+
+
+def gateway(*routes: Manifest, name: str = "web", namespace: str = DEFAULT, **spec: Any) -> Manifest:
+    """A DynamicGateway with the listener `HTTP` unless `listeners` says otherwise."""
     return {
         "apiVersion": "gateway.tidegate.dev/v1alpha1",
         "kind": "DynamicGateway",
         "metadata": {"namespace": namespace, "name": name},
-        "spec": {
-            "listeners": [{"name": "http", "address": "127.0.0.1", "port": 0}],
-            "routes": list(routes),
-            **spec,
-        },
+        "spec": {"listeners": spec.pop("listeners", [HTTP]), "routes": list(routes), **spec},
     }

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from xds_server.demo.backends import Backend
 from xds_server.demo.kafka import GROUP, TOPIC
-from xds_server.demo.manifests import NAMESPACE, Manifest, endpoint_slices, gateway, route, service
+from xds_server.demo.manifests import Manifest, endpoint_slice, gateway, listener_name, route, service
 from xds_server.demo.world import listener, refused_route, routes
 from xds_server.demo.yaml_files import write_documents
 
-GATEWAY, ROUTE = "checkout", "orders"
-LISTENER = f"http-{NAMESPACE}-{GATEWAY}-http"
+NAMESPACE, GATEWAY, ROUTE = "shop", "checkout", "orders"
+
+LISTENER = listener_name(GATEWAY, NAMESPACE)
 """The name of the gateway's listener in Envoy."""
 
 THRESHOLD, RECOVER = 100, 40
@@ -48,8 +49,9 @@ class Scene:
 
     def write(self) -> None:
         """Write everything as it stands."""
-        write_documents(self.folder / "services.yaml", [service(backend.name) for backend in self._all])
-        slices = [part for backend in self._all for part in endpoint_slices(backend.name, [backend.port])]
+        services = [service(each.name, namespace=NAMESPACE) for each in self._all]
+        slices = [endpoint_slice(each.name, port=each.port, namespace=NAMESPACE) for each in self._all]
+        write_documents(self.folder / "services.yaml", services)
         write_documents(self.folder / "endpoints.yaml", slices)
         self._write_gateway()
 
@@ -72,12 +74,12 @@ class Scene:
         return self.folder / "native.yaml"
 
     def _write_gateway(self) -> None:
-        write_documents(self.folder / "gateway.yaml", [gateway(GATEWAY, [self._route()])])
+        write_documents(self.folder / "gateway.yaml", [gateway(self._route(), name=GATEWAY, namespace=NAMESPACE)])
 
     def _route(self) -> Manifest:
         return route(
             ROUTE,
-            self.primary,
+            backendService=self.primary,
             degradeService=self.lite,
             kafkaConsumerGroup=GROUP,
             kafkaTopics=[TOPIC],

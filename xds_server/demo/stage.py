@@ -12,8 +12,7 @@ from xds_server.demo.bootstrap import Mode
 from xds_server.demo.control_plane import ControlPlane, Json
 from xds_server.demo.envoys import Envoy, find_envoy
 from xds_server.demo.kafka import MockBroker, Orders
-from xds_server.demo.manifests import NAMESPACE
-from xds_server.demo.scene import GATEWAY, LISTENER, LITE, Scene
+from xds_server.demo.scene import GATEWAY, LISTENER, LITE, NAMESPACE, Scene
 
 INTERVAL = 2.0
 """Seconds between two samples of the lag."""

@@ -15,10 +15,9 @@ from xds_server.demo.control_plane import Json
 from xds_server.demo.display import Display, Outcome
 from xds_server.demo.following import Follower, tell_version
 from xds_server.demo.load import Load
-from xds_server.demo.manifests import NAMESPACE
 from xds_server.demo.polling import until
 from xds_server.demo.processes import ProcessEndedError
-from xds_server.demo.scene import DWELL, GATEWAY, RECOVER, THRESHOLD
+from xds_server.demo.scene import DWELL, GATEWAY, NAMESPACE, RECOVER, THRESHOLD
 from xds_server.demo.stage import INTERVAL, Stage
 
 LIMIT = 2 * INTERVAL
