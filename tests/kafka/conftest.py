@@ -19,7 +19,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.kafka)
-            item.add_marker(pytest.mark.timeout(120))
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(120))
             if why:
                 item.add_marker(pytest.mark.skip(reason=why))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import sys
@@ -119,8 +120,13 @@ class Envoy:
         }
 
     async def listener(self, name: str, *, within: float = 15.0) -> str:
-        """Wait until listener `name` is open and return its `host:port` (its port may be 0 in the configuration)."""
-        return await until(partial(self.listener_now, name), within=within, what=f"listener {name} of {self.node}")
+        """Wait until listener `name` is open and return its `host:port` (its port may be 0 in the configuration).
+
+        Envoy tells the address a moment before it takes connections there, so it is tried.
+        """
+        address = await until(partial(self.listener_now, name), within=within, what=f"listener {name} of {self.node}")
+        await until(partial(_takes_connections, address), within=within, what=f"{self.node} listens at {address}")
+        return address
 
     async def listener_now(self, name: str) -> str | None:
         """The `host:port` of listener `name`, None when it is not open."""
@@ -130,6 +136,16 @@ class Envoy:
             if status["name"] == name and urlsplit(f"//{address}").port:
                 return address
         return None
+
+
+async def _takes_connections(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        _, writer = await asyncio.open_connection(host, int(port))
+    except OSError:
+        return False
+    writer.close()
+    return True
 
 
 def _host_port(address: dict[str, Any]) -> str:
