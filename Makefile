@@ -13,7 +13,7 @@ pip := $(python) -m pip --disable-pip-version-check
 pytest := $(python) -m pytest
 
 # Tests that need something that is not a Python package run where it is there, not here.
-local := not soak and not kafka and not kube and not browser
+local := not soak and not kafka and not kube and not browser and not compose
 # Real Envoys under load want the machine for themselves, so they come second and one at a time. With ARGS
 # one of the two may have nothing to do (pytest's exit code 5).
 none_is_fine = $(if $(ARGS),|| [ $$? -eq 5 ])
@@ -61,13 +61,16 @@ docs: $(dev_ready) ## Write what is generated: pages of docs/, code of proto/
 	$(python) -m xds_server.settings.reference docs/configuration.md
 	$(python) -m grpc_tools.protoc -Iproto --python_out=xds_server/wire/gen --pyi_out=xds_server/wire/gen $$(find proto -name "*.proto")
 
-# `make lock ARGS=--upgrade` takes newer versions. demo.lock holds the same versions as dev.lock.
+# `make lock ARGS=--upgrade` takes newer versions. All of them hold the same versions as dev.lock; serve.lock is for the
+# container image, build.lock for what makes it.
 lock: $(dev_ready) ## Resolve the dependencies of pyproject.toml anew into requirements/
-	$(bin)/uv pip compile $(lock_flags) --extra dev -o requirements/dev.lock $(ARGS)
-	$(bin)/uv pip compile $(lock_flags) --extra demo -c requirements/dev.lock -o requirements/demo.lock
+	$(compile) pyproject.toml --group build --extra dev -o requirements/dev.lock $(ARGS)
+	$(compile) pyproject.toml --group build --extra demo -c requirements/dev.lock -o requirements/demo.lock
+	$(compile) pyproject.toml -c requirements/dev.lock -o requirements/serve.lock
+	$(compile) --group build -c requirements/dev.lock -o requirements/build.lock
 
-lock_flags := --quiet pyproject.toml --group build --universal --python-version 3.11 --generate-hashes \
-	--no-annotate --custom-compile-command "make lock"
+compile = $(bin)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--custom-compile-command "make lock"
 
 clean: ## Remove what was made here, .venv included
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.envoy, pytest.mark.timeout(120)]
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "envoy" / "README.md"]
 ASSIGNMENTS = r"(?:[A-Z_]+=\S+ )*"
-COMMAND = re.compile(rf"(?:\$ )?({ASSIGNMENTS}(?:tidegate|curl|envoy|python|make|\.) .*?)(?:\s+#.*)?")
+COMMAND = re.compile(rf"(?:\$ )?({ASSIGNMENTS}(?:tidegate|curl|envoy|python|make|docker|\.) .*?)(?:\s+#.*)?")
 
 SERVERS = {
     "tidegate serve": "listening",
@@ -53,6 +53,7 @@ RUN_ELSEWHERE = {
     "make bench": "tests/unit/bench",
     "make bench ARGS=--quick": "tests/unit/bench",
     'make bench ARGS="--only flat"': "tests/unit/bench",
+    "docker compose up --build --detach --wait": "tests/compose",
 }
 
 
@@ -146,10 +147,13 @@ async def shell(tmp_path: Path) -> AsyncIterator[Shell]:
 QUICK_START = ROOT / "docs" / "quickstart.md"
 """Has a test of its own, which runs all of its commands, too."""
 
+CONTAINERS = ROOT / "docs" / "compose.md"
+"""Its commands need Docker: `tests/compose` runs them."""
+
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if commands(page) and page != QUICK_START],
+    [page for page in PAGES if commands(page) and page not in (QUICK_START, CONTAINERS)],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 async def test_the_commands_of(page: Path, shell: Shell) -> None:
@@ -172,7 +176,7 @@ async def test_the_quick_start_shows_what_it_says(shell: Shell) -> None:
     assert "1.40" in printed["tidegate nodes envoy-1"]
 
 
-ALL = [command for page in PAGES for command in commands(page)]
+ALL = [command for page in PAGES if page != CONTAINERS for command in commands(page)]
 
 
 async def test_a_wrong_command_in_the_docs_fails(shell: Shell) -> None:
