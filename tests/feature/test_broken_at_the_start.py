@@ -12,8 +12,8 @@ import pytest
 from tests.conformance.client import SLACK
 from tests.conformance.server import Restartable
 from tests.feature.restarts import keeping
-from tests.support.manifests import Manifest, backend, gateway, route
 from xds_server.demo.control_plane import Json
+from xds_server.demo.manifests import Manifest, backend, gateway, route
 from xds_server.demo.polling import until
 from xds_server.demo.yaml_files import replace_file, write_documents
 
