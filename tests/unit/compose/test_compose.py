@@ -49,6 +49,11 @@ def test_every_service_has_a_health_check_and_publishes_on_loopback_only() -> No
     assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
+def test_no_two_services_build_an_image_of_one_name() -> None:
+    names = [service.get("image", name) for name, service in SERVICES.items() if "build" in service]
+    assert len(names) == len(set(names)) == 3
+
+
 def test_what_the_image_holds_is_what_is_tested() -> None:
     """The versions of the image's lock file are those of development, and none has come without its hashes."""
     developed = dict(PINS.findall((ROOT / "requirements" / "dev.lock").read_text()))
