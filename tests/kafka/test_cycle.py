@@ -45,7 +45,6 @@ async def test_a_route_degrades_and_comes_back(kafka: Kafka, tmp_path: Path) -> 
         await degrades_and_comes_back(shop)
 
 
-@pytest.mark.timeout(400)
 async def test_k89_no_flapping(kafka: Kafka, tmp_path: Path) -> None:
     place = await topic(kafka, "flapping")
     async with open_shop(tmp_path, kafka.address(), place, dwell=1.0, enterSamples=3) as shop:
