@@ -1,7 +1,7 @@
 """Golden cases of gateways: the resources that come of `tests/golden/gateway/CASE/in.yaml`, and what is told of gateways.
 
-`facts.yaml` beside it, where there is one, has the verdicts of routes, and `before.yaml` what was declared before: the
-memory is what was decided then.
+`facts.yaml` beside it, where there is one, has the verdicts of routes and the sizes of groups' fleets, and `before.yaml`
+what was declared before: the memory is what was decided then.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from ruamel.yaml import YAML
 
 from k8s_source.to_ir.build import build
 from tests.support.golden import CASES, plain, standings_of
-from xds_server.derive.engine import Engine, Input
-from xds_server.derive.facts import Remembered, facts_of
-from xds_server.ir.decision import Choice, GatewayReport
+from xds_server.derive.engine import Edit, Engine, Input
+from xds_server.derive.facts import Facts, Remembered, facts_of
+from xds_server.ir.decision import Choice, GatewayReport, RouteReport
 from xds_server.ir.facts import RouteKey, Verdict
 from xds_server.ir.objects import ObjectKey, Standing
 from xds_server.translate.derived import Derived
@@ -37,7 +37,7 @@ def ends_of(case: Path) -> Derived:
         if not file.exists():
             continue
         found = dict.fromkeys(standings.values) | standings_of(file)
-        assert not engine.update(standings.edit(found), facts.verdicts.edit(_verdicts(case))).faults
+        assert not engine.update(standings.edit(found), *_facts(case, facts)).faults
         decided = {
             key: Remembered(each.choice, each.backend)
             for key, each in ends.decisions.values.items()
@@ -71,13 +71,20 @@ def shown(ends: Derived) -> Mapping[str, object]:
 
 
 def _report(report: GatewayReport) -> Mapping[str, object]:
-    routes = [{"route": str(each.key), "decision": plain(each.decision)} for each in report.routes]
+    routes = [_route(each) for each in report.routes]
     problems = {"invalid": plain(report.invalid), "unresolved": plain(report.unresolved)}
     told = {name: each for name, each in problems.items() if each}
     return {"gateway": str(report.key), "group": report.group, "routes": routes, **told}
 
 
-def _verdicts(case: Path) -> Mapping[RouteKey, Verdict]:
+def _route(each: RouteReport) -> Mapping[str, object]:
+    limit = {"max_qps": each.max_qps, "share": each.share} if each.max_qps is not None else {}
+    return {"route": str(each.key), "decision": plain(each.decision), **limit}
+
+
+def _facts(case: Path, facts: Facts) -> tuple[Edit, Edit]:
     file = case / "facts.yaml"
     told = YAML(typ="safe").load(file) if file.exists() else {}
-    return {RouteKey(*key.split("/")): Verdict(value) for key, value in told.items()}
+    fleets = {key: value for key, value in told.items() if isinstance(value, int)}
+    verdicts = {RouteKey(*key.split("/")): Verdict(value) for key, value in told.items() if key not in fleets}
+    return facts.verdicts.edit(verdicts), facts.fleets.edit(fleets)

@@ -59,6 +59,10 @@ class GatewayRoute(Struct):
     watches: Annotated[str | None, Meta(description="The observer and the key of what is watched, see /v1/observers")]
     state: Annotated[str | None, Meta(description="What the observer says of it: ok, stalled, no offset yet, …")]
     verdict: Annotated[str | None, Meta(description="What is concluded of the lag: normal or over")]
+    max_qps: Annotated[
+        Number, Meta(description="Requests a second that all Envoys together let through; null: no limit")
+    ]
+    share: Annotated[float | None, Meta(description="The part of max_qps that each Envoy has; null without a limit")]
 
 
 class Gateway(Struct):

@@ -58,6 +58,8 @@ def _route(shown: ShownRoute, now: float) -> gateway_shapes.GatewayRoute:
         watches=_watched(reading) if reading is not None else None,
         state=reading.state if reading is not None else None,
         verdict=reading.verdict.value if reading is not None else None,
+        max_qps=number(shown.report.max_qps),
+        share=shown.report.share,
     )
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
 from k8s_source.kinds.decode import decode_manifest
 from xds_server.admin import AdminDeps, AdminServer, Evidence
 from xds_server.admin.rights import rights_of
-from xds_server.app.model import GatewayModel
+from xds_server.app.model import GatewayModel, restored_fleets
 from xds_server.app.observing import make_observers, observe_observers
 from xds_server.app.watching import Watching
 from xds_server.credentials.tls import watch_tls
 from xds_server.credentials.watched import Credentials
+from xds_server.ir.facts import FactChanges
 from xds_server.settings.root import Settings
 from xds_server.settings.sources import FilesEntry
 from xds_server.snapshot.assemble import Assembler
@@ -31,6 +33,7 @@ from xds_server.sources.push.rpc import PushService
 from xds_server.sources.registry import make_sources
 from xds_server.status.audit import Audit
 from xds_server.status.events import EventBus
+from xds_server.status.fleets import Fleets
 from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.gateways import Readings
 from xds_server.status.gauges import observe_fleet, observe_gateways, observe_store
@@ -82,6 +85,7 @@ class App:
     telling: Telling
     flow: Flow
     watching: Watching
+    fleets: Fleets
     xds: XdsServer
     admin: AdminServer
     credentials: Credentials
@@ -102,7 +106,9 @@ def build(settings: Settings) -> App:
     tracker = Tracker(flow.groups, telling.bus, time.time)
     stopping = asyncio.Event()
     watching = _watching(settings, state, telling, flow, tracker)
+    fleets = _fleets(state, flow, tracker)
     _observe(telling.metrics, flow, tracker, credentials, watching)
+    telling.metrics.observe(names.MAX_QPS_SHARE, lambda: [((group,), part) for group, part in fleets.shares().items()])
     state.tell_damage(telling.audit)
     state.tell_settings(telling.audit)
     rights = rights_of(settings.admin.tokens, credentials)
@@ -119,7 +125,7 @@ def build(settings: Settings) -> App:
         watch_tls(credentials, "admin.tls", settings.admin.tls),
         settings.admin.hosts,
     )
-    return App(telling, flow, watching, xds, admin, credentials, stopping)
+    return App(telling, flow, watching, fleets, xds, admin, credentials, stopping)
 
 
 def _telling(state: State) -> Telling:
@@ -181,6 +187,18 @@ def _watching(settings: Settings, state: State, telling: Telling, flow: Flow, tr
         return GatewayBook(flow.groups, tracker, state.routes, readings, transitions, clock=time.time)
 
     return Watching(flow.pipeline, observers, state.routes, make_book)
+
+
+def _fleets(state: State, flow: Flow, tracker: Tracker) -> Fleets:
+    """Whose sizes go on from those that were served last, as those of the model do."""
+    restored = restored_fleets(snapshots[-1] for snapshots in state.restored.values())
+
+    def tell(sizes: Mapping[str, int]) -> None:
+        flow.pipeline.observe(FactChanges(fleets=sizes))
+
+    fleets = Fleets(tracker, time.monotonic, asyncio.get_running_loop().call_later, tell, restored)
+    flow.pipeline.follow(fleets.take)
+    return fleets
 
 
 def _deps(

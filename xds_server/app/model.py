@@ -17,10 +17,10 @@ from xds_server.ir.objects import ObjectKey, Standing
 from xds_server.snapshot.compile import Address
 from xds_server.snapshot.derivation import Round, is_derived
 from xds_server.snapshot.snapshot import Snapshot
-from xds_server.translate.gateway import derive_gateways, read_back
+from xds_server.translate.gateway import derive_gateways, fleet_of, read_back
 from xds_server.translate.gateway.names import backend_of
 from xds_server.wire.resource import Resource
-from xds_server.wire.types import ENDPOINT
+from xds_server.wire.types import ENDPOINT, ROUTE
 
 
 class GatewayModel:
@@ -41,7 +41,9 @@ class GatewayModel:
 
     def restore(self, good: Mapping[RouteKey, Decision], snapshots: Iterable[Snapshot]) -> None:
         """Begin with what was remembered before: the last good decisions, and what each group was served last."""
-        self._engine.update(*self._memory.restored(good, _endpoints(snapshots)))
+        served = list(snapshots)
+        fleets = self._facts.fleets.edit(restored_fleets(served))
+        self._engine.update(*self._memory.restored(good, _endpoints(served)), fleets)
 
     def update(self, objects: Mapping[ObjectKey, Standing | None], facts: FactChanges) -> Round:
         """Take changes in, at the price of what they touch; what came of them."""
@@ -55,6 +57,16 @@ class GatewayModel:
         # It is read only where nothing is healthy, of which nothing is written: nothing comes of it.
         self._engine.update(*self._memory.edits(decisions, backends))
         return Round(resources, Outcome(reports, watches, decisions), changes.faults, changes.made)
+
+
+def restored_fleets(snapshots: Iterable[Snapshot]) -> dict[str, int]:
+    """By group among how many Envoys its quotas were shared in what was served; groups without quotas are left out."""
+    return {
+        snapshot.group: fleet
+        for snapshot in snapshots
+        for resource in snapshot.typeset(ROUTE)
+        if is_derived(resource) and resource.is_known and (fleet := fleet_of(resource)) is not None
+    }
 
 
 def _endpoints(snapshots: Iterable[Snapshot]) -> dict[BackendKey, tuple[Locality, ...]]:

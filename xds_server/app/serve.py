@@ -55,6 +55,7 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
         await app.stopping.wait()
         _log.info("stopping")
         retract(addresses, address_file)
+        app.fleets.close()
         await _close(app)
         for task in running:
             task.cancel()

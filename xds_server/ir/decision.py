@@ -32,11 +32,16 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class RouteReport:
-    """A route with its decision, as the status tells it."""
+    """A route with its decision, as the status tells it.
+
+    `max_qps` is the declared limit, of which each Envoy has the part `share`; both are None without one.
+    """
 
     key: RouteKey
     decision: Decision
     watch: Watch | None
+    max_qps: float | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

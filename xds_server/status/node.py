@@ -89,6 +89,10 @@ class LiveNode(Protocol):
     def protocol(self) -> str:
         """`sotw` or `delta`."""
 
+    @property
+    def is_envoy(self) -> bool:
+        """Whether it says that it is Envoy."""
+
     def in_sync(self) -> bool:
         """Whether it has accepted all that its group's snapshot has for it."""
 

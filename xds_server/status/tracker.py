@@ -47,18 +47,32 @@ class Tracker:
         self._by_group: dict[str, dict[LiveNode, None]] = {}
         self._departed: dict[tuple[str, str], tuple[float, NodeReport]] = {}
         self._moved: set[str] = set()
+        self._envoys: dict[str, Counter[str]] = {}
+        self._followers: list[Callable[[str], None]] = []
+
+    def follow(self, told: Callable[[str], None]) -> None:
+        """Have a function told of each Envoy that comes or goes, by its group; it must be quick."""
+        self._followers.append(told)
+
+    def envoys(self, group: str) -> int:
+        """How many Envoys of a group are connected; several streams of one `node.id` are one."""
+        return len(self._envoys.get(group, ()))
 
     def joined(self, node: LiveNode) -> None:
         """Note a stream whose node has said who it is."""
         self._live[node] = None
         self._by_group.setdefault(node.group, {})[node] = None
         self._moved.add(node.group)
+        if node.is_envoy:
+            self._count(node, 1)
 
     def left(self, node: LiveNode) -> None:
         """Note the end of a stream."""
         if self._live.pop(node, node) is node:
             return
         self._moved.add(node.group)
+        if node.is_envoy:
+            self._count(node, -1)
         members = self._by_group[node.group]
         del members[node]
         if not members:
@@ -69,6 +83,16 @@ class Tracker:
         self._departed.pop(key, None)
         self._departed[key] = (self._clock(), replace(node.report(), connected=False))
         self._expire()
+
+    def _count(self, node: LiveNode, streams: int) -> None:
+        counts = self._envoys.setdefault(node.group, Counter())
+        counts[node.id] += streams
+        if not counts[node.id]:
+            del counts[node.id]
+        if not counts:
+            del self._envoys[node.group]
+        for told in self._followers:
+            told(node.group)
 
     def _expire(self) -> None:
         """Forget who left too long ago, and the first to leave when too many did."""

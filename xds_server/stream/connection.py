@@ -104,6 +104,11 @@ class Connection:
         """The variant of the protocol, `sotw` or `delta`."""
         return self._variant.value
 
+    @property
+    def is_envoy(self) -> bool:
+        """See `LiveNode.is_envoy`."""
+        return self.node is not None and self.node.is_envoy
+
     def receive(self, raw: bytes) -> None:
         """Take the bytes of a request in; what is due goes out by itself.
 

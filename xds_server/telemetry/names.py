@@ -144,6 +144,12 @@ GATEWAY_UNKNOWN = Metric(
 GATEWAY_READY = Metric(
     "tidegate_gateway_ready", Kind.GAUGE, ("namespace", "gateway"), "1 when the gateway's condition Ready is True."
 )
+MAX_QPS_SHARE = Metric(
+    "tidegate_max_qps_share",
+    Kind.GAUGE,
+    ("group",),
+    "The part of each route's `maxQps` that one Envoy of the group lets through; groups without a limit are left out.",
+)
 TRANSITIONS = Metric(
     "tidegate_gateway_transitions_total",
     Kind.COUNTER,
@@ -185,6 +191,7 @@ ALL = (
     GATEWAY_ROUTES,
     GATEWAY_UNKNOWN,
     GATEWAY_READY,
+    MAX_QPS_SHARE,
     TRANSITIONS,
 )
 """Every metric, in the order in which the reference page lists them."""

@@ -12,13 +12,14 @@ from xds_server.wire.request import RequestError, decode
 
 _LONGEST_ID = 1024
 _MOST_METADATA = 4096
+_ENVOY = "envoy"
 
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
     """What is kept of a node: identity, group, build ("1.40.0", or the user agent's own version text).
 
-    `metadata` is its Struct as bytes, as long as it is small.
+    `metadata` is its Struct as bytes, as long as it is small. `is_envoy` is what it says of itself.
     """
 
     id: str
@@ -26,6 +27,7 @@ class NodeInfo:
     group: str
     build: str
     metadata: bytes = b""
+    is_envoy: bool = False
 
 
 def parse_node(raw: bytes, grouping: Grouping) -> NodeInfo:
@@ -47,7 +49,7 @@ def parse_node(raw: bytes, grouping: Grouping) -> NodeInfo:
         msg = "the node's group must be printable: it is named by its metadata tidegate.dev/group or its cluster"
         raise RequestError(msg)
     metadata = node.metadata.SerializeToString() if node.metadata.ByteSize() <= _MOST_METADATA else b""
-    return NodeInfo(node.id, node.cluster, group, _build_of(node), metadata)
+    return NodeInfo(node.id, node.cluster, group, _build_of(node), metadata, node.user_agent_name == _ENVOY)
 
 
 def _build_of(node: base_pb2.Node) -> str:

@@ -73,6 +73,7 @@ class FakeNode:
     id: str
     group: str = "default"
     protocol: str = "sotw"
+    is_envoy: bool = True
     accepts: bool = True
     refuses: bool = False
     types: Mapping[str, TypeReport] = field(default_factory=dict)

@@ -24,6 +24,7 @@ class Node:
     protocol: str = "delta"
     synced: bool = True
     refuses: bool = False
+    is_envoy: bool = True
     big: list[int] = field(default_factory=lambda: [0] * 1000)
 
     def in_sync(self) -> bool:

@@ -13,8 +13,9 @@ from xds_server.translate.gateway.claims import claims_of
 from xds_server.translate.gateway.decided import Served, decided_of
 from xds_server.translate.gateway.endpoints import read_back
 from xds_server.translate.gateway.reports import reports_of
+from xds_server.translate.gateway.virtual_hosts import fleet_of
 
-__all__ = ["derive_gateways", "read_back"]
+__all__ = ["derive_gateways", "fleet_of", "read_back"]
 
 
 def derive_gateways(engine: Engine, model: Model, facts: Facts) -> Derived:

@@ -7,6 +7,12 @@ from typing import NamedTuple
 from xds_server.ir.backend import BackendKey
 from xds_server.ir.gateway import GatewayKey, Listener, Protocol, SecretKey
 
+METADATA = "tidegate.dev"
+"""Whose metadata of ours is, in routes and route configurations."""
+
+REASON_HEADER = "x-tidegate-reason"
+"""Tells a client, and an access log, why a request was not sent on."""
+
 ANY_ADDRESS = "0.0.0.0"
 """The address of a listener that names none; it is not in names."""
 

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from xds_server.derive.collection import Collection, Read
 from xds_server.ir.decision import GatewayReport, RouteReport
 from xds_server.ir.facts import RouteKey
-from xds_server.ir.gateway import Gateway, GatewayKey, Protocol
+from xds_server.ir.gateway import Gateway, GatewayKey, Protocol, Route
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.translate.gateway.claims import HostKey, HostOwner, Place, is_kept, places_of
@@ -41,7 +41,15 @@ def reports_of(work: Work, parts: Collection[RouteKey, RoutePart]) -> Collection
 
 def _routes(read: Read, work: Work, gateway: Gateway) -> tuple[RouteReport, ...]:
     decisions = ((route, read(work.decided.decisions, route.key)) for route in gateway.routes)
-    return tuple(RouteReport(route.key, found, route.watch) for route, found in decisions if found is not None)
+    return tuple(
+        RouteReport(route.key, found, route.watch, route.max_qps, _share(read, work, gateway, route))
+        for route, found in decisions
+        if found is not None
+    )
+
+
+def _share(read: Read, work: Work, gateway: Gateway, route: Route) -> float | None:
+    return None if route.max_qps is None else 1 / (read(work.facts.fleets, gateway.group) or 1)
 
 
 def _applied(read: Read, work: Work, gateway: Gateway, parts: Collection[RouteKey, RoutePart]) -> str:
@@ -53,7 +61,7 @@ def _applied(read: Read, work: Work, gateway: Gateway, parts: Collection[RouteKe
     for route in gateway.routes:
         served, part = read(work.decided.served, route.key), read(parts, route.key)
         if served is not None and part is not None:
-            digest.update(f"{served.hosts}\0".encode() + part.body)
+            digest.update(f"{served.hosts} {part.limit}\0".encode() + part.body)
     return digest.hexdigest()
 
 

@@ -76,7 +76,8 @@ def route_parts(work: Work) -> Collection[RouteKey, RoutePart]:
 
     def make(read: Read, key: RouteKey, served: Served) -> RoutePart | None:
         decision = read(work.decided.decisions, key)
-        return None if decision is None else route_part(served.route, decision)
+        listeners = len({key.socket for key in served.hosts})
+        return None if decision is None else route_part(served.route, decision, listeners)
 
     return work.engine.each("route parts", work.decided.served, make)
 
@@ -96,7 +97,8 @@ def route_configurations(work: Work, parts: Collection[RouteKey, RoutePart]) -> 
         members = read(by_socket, socket) or ()
         found = [part for member in members if (part := read(hosts, member)) is not None]
         origins = tuple(attached.origin for _, attached in use.kept)
-        made = route_configuration(listener_name(use.protocol, socket), found, origins)
+        name = listener_name(use.protocol, socket)
+        made = route_configuration(name, found, origins, lambda: read(work.facts.fleets, socket.group) or 1)
         return _keyed(socket.group, made)
 
     return work.engine.many("route configurations", work.claims.sockets, make, same)

@@ -13,17 +13,10 @@ from google.protobuf.wrappers_pb2 import UInt32Value
 from xds_server.ir.decision import Decision
 from xds_server.ir.gateway import Path, PathKind, Route
 from xds_server.ir.refs import NO_NAMES
-from xds_server.translate.gateway.filters import local_ratelimit
-from xds_server.translate.gateway.names import cluster_name
-
-REASON_HEADER = "x-tidegate-reason"
-"""Tells a client, and an access log, why a request was not sent on."""
-
-METADATA = "tidegate.dev"
-"""Where a route's metadata has its `decision`, for access logs: `%METADATA(ROUTE:tidegate.dev:decision)%`."""
+from xds_server.translate.gateway.filters.local_ratelimit import MARK, Limit, mark
+from xds_server.translate.gateway.names import METADATA, REASON_HEADER, cluster_name
 
 REJECTED = 503
-LIMITED = "max-qps"
 
 _RETRY_ON = "connect-failure,refused-stream,reset-before-request,unavailable,retriable-status-codes"
 _RETRIABLE = 503
@@ -39,11 +32,12 @@ Precedence = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class RoutePart:
-    """A route as the bytes of Envoy's `Route`, and the cluster that it refers to."""
+    """A route as the bytes of Envoy's `Route`, the cluster that it refers to, and its limit, which stands elsewhere."""
 
     precedence: Precedence
     body: bytes
     clusters: frozenset[str]
+    limit: Limit | None = None
 
 
 def precedence(path: Path) -> Precedence:
@@ -52,8 +46,12 @@ def precedence(path: Path) -> Precedence:
     return (_KINDS[path.kind], 0 if path.kind is PathKind.EXACT else -len(value), value)
 
 
-def route_part(route: Route, decision: Decision, share: float = 1.0) -> RoutePart:
-    """The route as decided; `share` is the part of its `maxQps` that one Envoy lets through."""
+def route_part(route: Route, decision: Decision, listeners: int = 1) -> RoutePart:
+    """The route as decided, served on so many listeners. Its metadata has the decision, for access logs.
+
+    `%METADATA(ROUTE:tidegate.dev:decision)%` is how these name it.
+    """
+    limit = None
     made = EnvoyRoute(name=str(route.key))
     _match(made, route.path)
     made.metadata.filter_metadata[METADATA].update({"decision": str(decision.choice)})
@@ -62,11 +60,10 @@ def route_part(route: Route, decision: Decision, share: float = 1.0) -> RoutePar
     else:
         _send(made, route, cluster_name(decision.backend))
         if route.max_qps is not None:
-            reason = HeaderValue(key=REASON_HEADER, value=LIMITED)
-            limit = local_ratelimit.in_route(route.max_qps, share, reason)
-            made.typed_per_filter_config[local_ratelimit.NAME].CopyFrom(limit)
+            limit = Limit(str(route.key), route.max_qps, listeners)
+            made.metadata.filter_metadata[METADATA].update({MARK: dict(mark(limit))})
     clusters = NO_NAMES if decision.backend is None else frozenset({cluster_name(decision.backend)})
-    return RoutePart(precedence(route.path), made.SerializeToString(deterministic=True), clusters)
+    return RoutePart(precedence(route.path), made.SerializeToString(deterministic=True), clusters, limit)
 
 
 def _match(made: EnvoyRoute, path: Path) -> None:

@@ -79,6 +79,7 @@ edits: st.SearchStrategy[_Edit] = st.one_of(
         st.sampled_from(["A", "B", ""]),
     ),
     st.builds(lambda key, value: ("verdicts", key, value), keys, st.one_of(st.none(), st.sampled_from(Verdict))),
+    st.builds(lambda group, size: ("fleets", group, size), st.sampled_from(["default", "edge"]), st.integers(1, 3)),
     st.builds(lambda key, name: ("decided", key, Remembered(Choice.PRIMARY, backend_key(name))), keys, services),
     st.builds(lambda name, value: ("endpoints", backend_key(name), value), services, localities),
 )
@@ -87,7 +88,7 @@ edits: st.SearchStrategy[_Edit] = st.one_of(
 def edit_of(derivation: Derivation, edit: _Edit) -> Edit:
     """The edit of that derivation's input."""
     name, key, value = edit
-    holder = derivation.facts if name in {"verdicts", "decided", "endpoints"} else derivation
+    holder = derivation.facts if name in {"verdicts", "fleets", "decided", "endpoints"} else derivation
     made: Edit = getattr(holder, name).edit({key: value})
     return made
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-from envoy.extensions.filters.http.local_ratelimit.v3.local_rate_limit_pb2 import LocalRateLimit
-
 from tests.support.gateways import backend, derived, gateway, route
 from xds_server.ir.gateway import PathKind
-from xds_server.translate.gateway.filters import local_ratelimit
 
 
 def test_the_order_of_routes_is_that_of_their_paths() -> None:
@@ -42,20 +38,3 @@ def test_timeouts_and_retries() -> None:
     assert by_name["endless"].timeout.ToMilliseconds() == 0
     assert by_name["tuned"].timeout.ToMilliseconds() == 2250
     assert by_name["tuned"].retry_policy.num_retries.value == 3
-
-
-@pytest.mark.parametrize(
-    ("max_qps", "share", "tokens", "milliseconds"),
-    [
-        (100, 1.0, 100, 1000),
-        (100, 0.25, 25, 1000),
-        (2.5, 1.0, 2, 800),
-        (0.1, 1.0, 1, 10_000),
-        (1, 0.0, 1, 10**9),
-        (1e12, 1.0, 2**32 - 1, 50),
-    ],
-)
-def test_max_qps(max_qps: float, share: float, tokens: int, milliseconds: int) -> None:
-    bucket = LocalRateLimit.FromString(local_ratelimit.in_route(max_qps, share).value).token_bucket
-    assert (bucket.max_tokens, bucket.tokens_per_fill.value) == (tokens, tokens)
-    assert abs(bucket.fill_interval.ToMilliseconds() - milliseconds) <= 1
