@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from math import inf
 
+TOLERATED = 0.1
+"""How much more than its share the fleet may let through for a while."""
+
 PACE = 1.0
-"""Seconds between two growths, unless the fleet has doubled meanwhile."""
+"""Seconds between two growths that stay below that."""
 
 SHRINK_AFTER = 3.0
 """Seconds for which fewer have to be connected until fewer count: whose stream breaks is back by then."""
@@ -43,7 +46,7 @@ class FleetSize:
 
     def _grow(self, connected: int, now: float) -> float | None:
         due = self._grown + PACE
-        if now < due and connected < 2 * self.size:
+        if now < due and connected < (1 + TOLERATED) * self.size:
             return due
         self.size, self._grown = connected, now
         return None

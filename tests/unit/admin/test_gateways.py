@@ -29,6 +29,8 @@ async def test_a_route_tells_where_it_leads_and_why(client: Client) -> None:
         "watches": "kafka:default/orders",
         "state": "ok",
         "verdict": "over",
+        "max_qps": 200,
+        "share": 0.25,
     }
 
 
@@ -43,7 +45,10 @@ async def test_a_route_that_watches_nothing(client: Client) -> None:
     (gateway,) = (await client.get("/v1/gateways"))["gateways"]
     plain = gateway["routes"][2]
     assert (plain["decision"], plain["backend"]) == ("rejected", None)
-    assert all(plain[key] is None for key in ("lag", "threshold", "unknown", "last_lag", "age_s", "watches", "state"))
+    assert all(
+        plain[key] is None
+        for key in ("lag", "threshold", "unknown", "last_lag", "age_s", "watches", "state", "max_qps", "share")
+    )
 
 
 async def test_the_status_has_kubernetes_shape(client: Client) -> None:

@@ -198,6 +198,8 @@ class World:
                 RouteKey(*GATEWAY, "orders"),
                 Decision(Choice.DEGRADED, lite, "over-threshold"),
                 Watch(KNOWN.query, RULE),
+                max_qps=200.0,
+                share=0.25,
             ),
             RouteReport(
                 RouteKey(*GATEWAY, "mail"), Decision(Choice.PRIMARY, orders, "healthy"), Watch(UNKNOWN.query, RULE)

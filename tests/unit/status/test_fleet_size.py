@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from xds_server.status.fleet_size import PACE, RETURN_WITHIN, SHRINK_AFTER, FleetSize
+from xds_server.status.fleet_size import PACE, RETURN_WITHIN, SHRINK_AFTER, TOLERATED, FleetSize
 
 TICK = 0.05
 
@@ -42,19 +42,18 @@ class Story:
 
 def test_who_joins_counts_at_once() -> None:
     story = Story()
-    assert [story.have(connected) for connected in (1, 2)] == [1, 2]
-    story.wait(PACE)
-    assert story.have(3) == 3
+    assert [story.have(connected) for connected in (1, 2, 3, 10, 11)] == [1, 2, 3, 10, 11]
+    assert [story.have(12), story.wait(PACE)] == [11, 12], "less than a tenth more waits for a second"
 
 
-def test_a_storm_of_joins_costs_doublings_and_one_change_a_second() -> None:
+def test_a_storm_of_joins_costs_few_changes_and_never_lets_a_tenth_more_through() -> None:
     story = Story()
     for connected in range(1, 1001):
         story.have(connected)
         story.wait(0.005)
-        assert story.fleet.size * 2 > connected
+        assert connected < story.fleet.size * (1 + TOLERATED)
     assert story.wait(PACE) == 1000
-    assert len(story.changes) <= 10 + 5 + 1
+    assert len(story.changes) <= 60
 
 
 def test_who_comes_back_in_time_changes_nothing() -> None:
@@ -128,7 +127,7 @@ def test_it_is_never_none_and_arrives_at_who_is_there(size: int, script: list[tu
     for connected, seconds in script:
         story.have(connected)
         assert story.fleet.size >= 1
-        assert story.fleet.size * 2 > connected, "the sum is never twice as much"
+        assert connected < story.fleet.size * (1 + TOLERATED), "the sum is never a tenth too much"
         story.wait(seconds)
     story.have(3)
     assert story.wait(RETURN_WITHIN + 10 * SHRINK_AFTER) == 3
@@ -146,5 +145,5 @@ def test_changes_are_few(script: list[tuple[int, float]]) -> None:
     for at, size in story.changes:
         kind = "grown" if size > before else "shrunk"
         pace = PACE if kind == "grown" else SHRINK_AFTER
-        assert size >= 2 * before or at - last.get(kind, -9.0) >= pace - 1e-9
+        assert size >= (1 + TOLERATED) * before or at - last.get(kind, -9.0) >= pace - 1e-9
         last[kind], before = at, size

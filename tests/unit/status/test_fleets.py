@@ -48,18 +48,18 @@ async def test_joins_and_leaves_are_told_damped() -> None:
     world = World()
     world.report(limited())
     assert world.fleets.shares() == {GROUP: 1.0}
-    world.join("a", "b")
-    assert world.told == [(GROUP, 2)]
-    (third,) = world.join("c")
-    assert world.told == [(GROUP, 2)]
+    world.join(*"abcdefghijk")
+    assert world.told == [(GROUP, size) for size in range(2, 12)]
+    (twelfth,) = world.join("l")
+    assert world.told[-1] == (GROUP, 11)
     await asyncio.sleep(PACE)
-    assert world.told == [(GROUP, 2), (GROUP, 3)]
-    world.tracker.left(third)
+    assert world.told[10:] == [(GROUP, 12)]
+    world.tracker.left(twelfth)
     await asyncio.sleep(SHRINK_AFTER - 0.1)
-    assert len(world.told) == 2
+    assert len(world.told) == 11
     await asyncio.sleep(0.2)
-    assert world.told[2:] == [(GROUP, 2)]
-    assert world.fleets.shares() == {GROUP: 0.5}
+    assert world.told[11:] == [(GROUP, 11)]
+    assert world.fleets.shares() == {GROUP: 1 / 11}
 
 
 async def test_only_envoys_count_and_each_of_them_once() -> None:
@@ -127,4 +127,4 @@ async def test_streams_that_end_with_the_process_are_no_departures() -> None:
     world.tracker.left(nodes[1])
     world.report(None)
     await asyncio.sleep(60)
-    assert world.told == [(GROUP, 2)]
+    assert world.told == [(GROUP, 2), (GROUP, 3)]

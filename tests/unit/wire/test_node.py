@@ -20,7 +20,9 @@ def node(**fields: str) -> base_pb2.Node:
 
 
 def test_the_group_is_the_metadata_s_else_the_cluster_s_else_default() -> None:
-    assert parse_node(node(id="n").SerializeToString(), Grouping()) == NodeInfo("n", "", "default", "1.40.2")
+    assert parse_node(node(id="n").SerializeToString(), Grouping()) == NodeInfo(
+        "n", "", "default", "1.40.2", is_envoy=True
+    )
     edge = node(id="n", cluster="edge")
     assert parse_node(edge.SerializeToString(), Grouping()).group == "edge"
     edge.metadata["tidegate.dev/group"] = "blue"
@@ -30,6 +32,7 @@ def test_the_group_is_the_metadata_s_else_the_cluster_s_else_default() -> None:
 def test_a_client_without_build_version_is_known_by_its_user_agent() -> None:
     grpc = base_pb2.Node(id="n", user_agent_name="gRPC C-core", user_agent_version="C-core 1.85")
     assert parse_node(grpc.SerializeToString(), Grouping()).build == "C-core 1.85"
+    assert not parse_node(grpc.SerializeToString(), Grouping()).is_envoy
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", "x" * 1025, "\x1b[31m"])

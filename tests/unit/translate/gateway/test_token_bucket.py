@@ -42,13 +42,13 @@ def test_a_bucket_holds_at_most_half_a_second_s_worth(rate: float) -> None:
 @pytest.mark.parametrize(
     ("rate", "tokens", "milliseconds", "held"),
     [
-        (Fraction(100), 5, 50, 20),
-        (Fraction(25), 2, 80, 5),
-        (Fraction(100, 3), 2, 60, 6),
+        (Fraction(100), 5, 50, 12),
+        (Fraction(25), 2, 80, 3),
+        (Fraction(100, 3), 2, 60, 4),
         (Fraction(19), 3, 158, 3),
         (Fraction(1, 10), 1, 10_000, 1),
         (Fraction(0), 1, 10**9, 1),
-        (Fraction(10**12), 214748364, 50, 858993459),
+        (Fraction(10**12), 214748364, 50, 536870911),
     ],
 )
 def test_table(rate: Fraction, tokens: int, milliseconds: int, held: int) -> None:

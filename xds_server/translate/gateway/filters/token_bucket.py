@@ -20,7 +20,7 @@ _SECOND = 1000
 """Milliseconds."""
 
 _CLOSE = 1 / 400
-_HELD = Fraction(1, 5)
+_HELD = Fraction(1, 8)
 """Seconds' worth that a bucket holds. An update of a route configuration fills it, so it is small."""
 
 _LEAST = Fraction(1, 10**6)
