@@ -21,14 +21,14 @@ from xds_server.demo.bootstrap import Mode
 from xds_server.demo.control_plane import ControlPlane
 from xds_server.demo.envoys import Envoy
 from xds_server.demo.load import Load
-from xds_server.demo.manifests import NAMESPACE, Manifest, endpoint_slices, gateway, route, service
+from xds_server.demo.manifests import DEFAULT, backend, gateway, listener_name, route
 from xds_server.demo.polling import until
 from xds_server.demo.yaml_files import write_documents
 
 pytestmark = [pytest.mark.envoy, pytest.mark.timeout(300)]
 
 MAX_QPS = 100
-LISTENER = f"http-{NAMESPACE}-web-http"
+LISTENER = listener_name("web")
 WINDOW = 5.0
 OFFERED = 150.0
 """Requests a second to each Envoy: more than any part, so that only the limit counts."""
@@ -59,7 +59,7 @@ class Shop:
         """Wait until that many share the limit, and all have been told."""
 
         async def is_so() -> bool:
-            told = await self.plane.gateway(NAMESPACE, "web")
+            told = await self.plane.gateway(DEFAULT, "web")
             if "routes" not in told:
                 return False
             found = {each["name"]: (each["max_qps"], each["share"]) for each in told["routes"]}
@@ -101,18 +101,14 @@ class Shop:
 @asynccontextmanager
 async def open_shop(fleet: Fleet, folder: Path) -> AsyncIterator[Shop]:
     async with AsyncExitStack() as stack:
-        backend = await stack.enter_async_context(Backend("orders"))
+        server = await stack.enter_async_context(Backend("orders"))
         plane = fleet.tidegate({"state_dir": str(folder / "state")})
         hosts = ["127.0.0.1", "b.example"]
         routes = [
-            route("orders", "orders", hosts=hosts, maxQps=MAX_QPS),
-            route("free", "orders", path="/free", hosts=hosts),
+            route("orders", hosts=hosts, maxQps=MAX_QPS),
+            route("free", "/free", backendService="orders", hosts=hosts),
         ]
-        found: list[Manifest] = [
-            service("orders"),
-            *endpoint_slices("orders", [backend.port]),
-            gateway("web", routes),
-        ]
+        found = [*backend("orders", server.port), gateway(*routes)]
         write_documents(plane.files / "shop.yaml", found)
         await plane.start()
         shop = Shop(fleet, stack, plane)
