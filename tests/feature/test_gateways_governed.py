@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.client import SLACK
+from tests.conformance.wire import Variant
 from tests.feature.restarts import send
 from tests.feature.shop import Shop, gateway, shop
 from xds_server.demo.control_plane import Json
@@ -117,6 +118,7 @@ async def test_a_crash_in_degraded_changes_nothing_and_the_dwell_goes_on(
         begun = time.monotonic()
         version = (await place.server.get("/v1/groups/default"))["version"]
         await _until_remembered(place)
+        await _until_stored(place)
         await place.server.plane.child.kill()
 
         place.lag("no broker answers")
@@ -128,6 +130,43 @@ async def test_a_crash_in_degraded_changes_nothing_and_the_dwell_goes_on(
             assert (await place.route())["decision"] == "degraded"
             await asyncio.sleep(0.1)
         await place.decided("primary")
+
+
+async def test_fail_open_keeps_the_endpoints_over_a_crash_until_there_are_some_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shop(tmp_path, monkeypatch) as place:
+        place.declare(gateway({"failOpen": True}))
+        await place.decided("primary")
+        place.serve("orders")
+        place.serve("orders-lite")
+        await place.decided("fail_open", backend="shop/orders:80")
+        version = (await place.server.get("/v1/groups/default"))["version"]
+        await place.stored("fail_open")
+        await _until_stored(place)
+        await place.server.plane.child.kill()
+        await place.server.plane.start()
+        await place.decided("fail_open", backend="shop/orders:80")
+        assert (await place.server.get("/v1/groups/default"))["version"] == version
+        async with place.server.clients() as clients:
+            stream = await clients.stream(Variant.DELTA)
+            stream.ask("eds", PRIMARY, LITE)
+            await stream.until(lambda: stream.names_of("eds") == {PRIMARY, LITE}, what="both assignments")
+            assert b"10.0.0.1" in stream.holds["eds"][PRIMARY]
+            assert b"10.0.0." not in stream.holds["eds"][LITE]
+            place.serve("orders", "10.0.0.3")
+            await stream.until(lambda: b"10.0.0.3" in stream.holds["eds"][PRIMARY], what="the endpoint of now")
+            assert b"10.0.0.1" not in stream.holds["eds"][PRIMARY]
+        await place.decided("primary", backend="shop/orders:80")
+
+
+async def _until_stored(place: Shop) -> None:
+    """Wait until what is served is on disk: a crash loses the last moment."""
+
+    async def probe() -> bool:
+        return bool((await place.server.get("/v1/groups/default"))["stored"])
+
+    await until(probe, within=5 * SLACK, what="what is served is on disk")
 
 
 async def _until_remembered(place: Shop) -> None:
