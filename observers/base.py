@@ -1,4 +1,4 @@
-"""The Observer protocol: how facts from outside (Kafka lag, later Prometheus, a plug-in) are asked for and told."""
+"""The Observer protocol: how facts from outside (Kafka lag, Prometheus, a plug-in) are asked for and told."""
 
 from __future__ import annotations
 
@@ -54,4 +54,4 @@ class Meter(Protocol):
         """Count a round of asking a target, and how long it took."""
 
     def sample_failed(self, observer: str, target: str, reason: str) -> None:
-        """Count a query that could not be answered; `reason` is a constant word."""
+        """Count a query that could not be answered, or whose answer is of no use; `reason` is a constant word."""

@@ -19,6 +19,7 @@ class Sample:
     committed: float | None
     sampled: float
     state: str
+    detail: str = ""
 
 
 class Samples:

@@ -26,19 +26,24 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value, as in `ir.facts.Observation`."""
+    """A value, as in `ir.facts.Observation`; `detail` is what the target remarks on it."""
 
     value: float
     committed: float | None = None
     state: str = "ok"
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """The target answered, and there is no value: `state` in a word or two, `detail` in full."""
+    """The target answered, and there is no value: `state` in a word or two, `detail` in full.
+
+    `is_fault`: the answer is of no use, and is counted with what failed.
+    """
 
     state: str
     detail: str
+    is_fault: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +155,12 @@ class Sampler:
 
     def _take(self, query: Query, answer: Answer, sampled: float) -> None:
         if isinstance(answer, Value):
-            self._samples.put(query, Sample(answer.value, answer.committed, sampled, answer.state))
+            self._samples.put(query, Sample(answer.value, answer.committed, sampled, answer.state, answer.detail))
             self._without.pop(query, None)
             return
         if isinstance(answer, Nothing):
             self._samples.drop(query)
-        else:
+        if isinstance(answer, Failure) or answer.is_fault:
             self._meter.sample_failed(self._observer, self.target, answer.state)
         self._without[query] = answer
 
@@ -195,5 +200,5 @@ class Sampler:
             sample.sampled,
             why.state if why else sample.state,
             self._breaker.state,
-            why.detail if why else "",
+            why.detail if why else sample.detail,
         )

@@ -1,4 +1,4 @@
-"""A lag observer that runs beside a test, and what it has told so far."""
+"""An observer that runs beside a test, and what it has told so far; and the one of Kafka lag."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Generic, TypeVar
 
-from observers.base import Sampling
+from observers.base import Observer, Sampling
 from observers.kafka_lag.observer import KafkaLag
 from observers.kafka_lag.options import ClusterOptions
-from xds_server.ir.facts import LagQuery, Observation
+from xds_server.ir.facts import LagQuery, Observation, Query
+
+Observing = TypeVar("Observing", bound=Observer)
 
 SLACK = float(os.environ.get("TIDEGATE_TEST_SLACK", "3"))
 """Machines differ: every limit in seconds is multiplied by this."""
@@ -30,20 +33,20 @@ class Meter:
 
     def sampled(self, observer: str, target: str, seconds: float) -> None:
         """See `observers.base.Meter`."""
-        assert observer == "kafka"
+        assert observer in {"kafka", "prometheus"}
         self.rounds.append((target, seconds))
         self.another.set()
 
     def sample_failed(self, observer: str, target: str, reason: str) -> None:
         """See `observers.base.Meter`."""
-        assert observer == "kafka"
+        assert observer in {"kafka", "prometheus"}
         self.failures[target, reason] += 1
 
 
-class Watcher:
+class Following(Generic[Observing]):
     """What the observer told, newest last."""
 
-    def __init__(self, observer: KafkaLag, meter: Meter) -> None:
+    def __init__(self, observer: Observing, meter: Meter) -> None:
         self.observer = observer
         self.meter = meter
         self.told: list[Observation] = []
@@ -54,11 +57,11 @@ class Watcher:
         self.told += observations
         self._more.set()
 
-    def of(self, query: LagQuery) -> list[Observation]:
+    def of(self, query: Query) -> list[Observation]:
         """What was told of one query."""
         return [each for each in self.told if each.query == query]
 
-    def now(self, query: LagQuery) -> Observation:
+    def now(self, query: Query) -> Observation:
         """What is known of one query now."""
         (found,) = [each for each in self.observer.observations() if each.query == query]
         return found
@@ -71,7 +74,7 @@ class Watcher:
                 self.meter.another.clear()
                 await self.meter.another.wait()
 
-    async def until(self, query: LagQuery, right: Callable[[Observation], bool], seconds: float = 10.0) -> Observation:
+    async def until(self, query: Query, right: Callable[[Observation], bool], seconds: float = 10.0) -> Observation:
         """Wait until something that is told from now on is right."""
         begin = len(self.told)
         try:
@@ -84,6 +87,9 @@ class Watcher:
                     await self._more.wait()
         except TimeoutError:
             raise AssertionError(f"not told in time; last: {self.of(query)[-3:]}") from None
+
+
+Watcher = Following[KafkaLag]
 
 
 def at(bootstrap: str) -> ClusterOptions:
@@ -99,10 +105,16 @@ async def watching(
     sampling: Sampling = FAST,
     stall_samples: int = 3,
 ) -> AsyncIterator[Watcher]:
-    """An observer that runs."""
+    """An observer of lag that runs."""
     meter = Meter()
-    observer = KafkaLag("kafka", clusters, sampling, meter, stall_samples)
-    watcher = Watcher(observer, meter)
+    async with following(KafkaLag("kafka", clusters, sampling, meter, stall_samples), meter, queries) as watcher:
+        yield watcher
+
+
+@asynccontextmanager
+async def following(observer: Observing, meter: Meter, queries: Iterable[Query]) -> AsyncIterator[Following[Observing]]:
+    """Run an observer of which `meter` counts what it does."""
+    watcher = Following(observer, meter)
     observer.want(queries)
     task = asyncio.create_task(observer.run(watcher.report))
     try:

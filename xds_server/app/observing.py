@@ -10,6 +10,8 @@ import structlog
 from observers.base import Meter, Observer, Report, Sampling
 from observers.kafka_lag.observer import KafkaLag
 from observers.kafka_lag.options import ClusterOptions, Security
+from observers.prometheus.observer import PrometheusValues
+from observers.prometheus.options import Options, Security as Login
 from observers.registry import plugged_in
 from xds_server.ir.facts import LagQuery, Observation
 from xds_server.settings import observers as sections
@@ -30,6 +32,8 @@ def make_observers(settings: Settings, meter: Meter) -> list[Observer]:
     made: list[Observer] = []
     if settings.observers.kafka is not None:
         made.append(_kafka(settings.observers.kafka, meter))
+    if settings.observers.prometheus is not None:
+        made.append(_prometheus(settings.observers.prometheus, meter))
     return made + plugged_in(settings.observers.plug_ins)
 
 
@@ -92,6 +96,23 @@ def _cluster(cluster: sections.KafkaCluster) -> ClusterOptions:
     )
     brokers = tuple((broker.host, broker.port) for broker in cluster.brokers)
     return ClusterOptions(brokers, login, cluster.isolation == "read_committed")
+
+
+def _prometheus(section: sections.Prometheus, meter: Meter) -> PrometheusValues:
+    security = section.security
+    login = Login(
+        token=security.token.get_secret_value() if security.token else None,
+        token_file=security.token_file,
+        username=security.username,
+        password=security.password.get_secret_value() if security.password else None,
+        password_file=security.password_file,
+        ca=security.ca,
+        cert=security.cert,
+        key=security.key,
+        check_hostname=security.check_hostname,
+    )
+    options = Options(section.url, login, section.max_age, section.concurrency)
+    return PrometheusValues("prometheus", options, _sampling(section), meter)
 
 
 async def run_observer(observer: Observer, report: Report) -> None:

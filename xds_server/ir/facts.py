@@ -92,8 +92,8 @@ class Observation:
     `value` is the lag or the query's value, None where it is unknown, and then `unknown` says why; for Kafka it counts
     partitions without a commit from the beginning of what is stored, and `committed` leaves them out. `sampled` is when
     the value was taken (POSIX seconds; 0.0: never). `state` is a short text for people ("ok", "no offset yet", "no such
-    group", "stalled", …), `detail` says in full why the last sample failed or found no value, and `breaker` is one of
-    closed, open, half_open. A value whose `state` tells of a failure is an older one that may still be used.
+    group", "stalled", …), `detail` says in full why the last sample failed or found no value, or what was remarked on it,
+    and `breaker` is one of closed, open, half_open. A value whose `state` tells of a failure is an older one that may still be used.
     """
 
     query: Query

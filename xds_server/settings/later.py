@@ -14,7 +14,6 @@ LATER = frozenset(
     {
         "xds.advertise",
         "xds.auth.token_review",
-        "observers.prometheus",
         "rollout",
         "provision",
         "degradation",

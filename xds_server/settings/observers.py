@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, SecretStr, model_validator
 from pydantic_core import PydanticCustomError
@@ -16,9 +17,17 @@ GROUP = "tidegate.observers"
 
 
 def _url(value: str) -> str:
-    if value.startswith(("http://", "https://")) and not value.endswith("://"):
-        return value
-    raise PydanticCustomError("expected", "a URL such as http://prometheus:9090")
+    try:
+        url = urlsplit(value)
+        is_usable = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:
+        raise PydanticCustomError("expected", _A_URL) from None
+    if not is_usable or url.username is not None or url.query or url.fragment:
+        raise PydanticCustomError("expected", _A_URL)
+    return value
+
+
+_A_URL = "a URL such as http://prometheus:9090, without user, password and query"
 
 
 PORT = 9092
@@ -132,11 +141,61 @@ class Kafka(Sampling):
     """A group is told as stalled after so many samples with more records and no new commit."""
 
 
+class PrometheusSecurity(Section):
+    """How to log in to a Prometheus; the files are read anew when they change."""
+
+    token_file: Filename | None = None
+    """File with a bearer token."""
+    token: SecretStr | None = None
+    """The bearer token itself; better kept in a file."""
+    username: Annotated[str, Field(min_length=1, pattern="^[^:]*$")] | None = None
+    """User, for basic authentication."""
+    password_file: Filename | None = None
+    """File with the password; this or `password` is needed with `username`."""
+    password: SecretStr | None = None
+    """The password itself; better kept in a file."""
+    ca: Filename | None = None
+    """PEM file with the authorities of the server's certificate; none: those of the system."""
+    cert: Filename | None = None
+    """PEM file with a certificate chain to show to the server."""
+    key: Filename | None = None
+    """PEM file with its private key."""
+    check_hostname: bool = True
+    """The server's certificate must name its host."""
+
+    @model_validator(mode="after")
+    def _is_one_way(self) -> Self:
+        token, password = (self.token, self.token_file), (self.password, self.password_file)
+        if self.username is not None or any(password):
+            if self.username is None or all(password) or not any(password):
+                raise PydanticCustomError("expected", "username and one of password_file, password")
+            if any(token):
+                raise PydanticCustomError("expected", "a token or username, not both")
+        if all(token):
+            raise PydanticCustomError("expected", "one of token_file, token")
+        if (self.cert is None) != (self.key is None):
+            raise PydanticCustomError("expected", "cert and key together")
+        return self
+
+
 class Prometheus(Sampling):
     """Values from Prometheus queries."""
 
     url: Annotated[str, AfterValidator(_url)]
-    """Base URL of the Prometheus API."""
+    """Base URL of the Prometheus API: what comes before `/api/v1/query`."""
+    security: PrometheusSecurity = PrometheusSecurity()
+    """How to log in."""
+    max_age: Interval = 60.0
+    """A value whose own time is longer ago, by the server's clock, is unknown."""
+    concurrency: Count = 4
+    """Queries that are under way at one time, at most."""
+
+    @model_validator(mode="after")
+    def _fits_its_url(self) -> Self:
+        given = self.security.model_fields_set & {"ca", "cert", "key", "check_hostname"}
+        if given and not self.url.startswith("https:"):
+            raise PydanticCustomError("expected", f"a URL that begins with https:// with security.{min(given)}")
+        return self
 
 
 class Observers(Section):

@@ -41,7 +41,11 @@ observers:
     timeout: 3s
     ttl: 15s
     breaker: {failures: 5, reset: 30s}
-  prometheus: {url: "http://prometheus:9090"}
+  prometheus:
+    url: "https://prometheus:9090"
+    security: {username: u, password_file: p, ca: c, cert: c, key: k}
+    max_age: 1m
+    concurrency: 4
 provision: {enabled: true, image: "envoyproxy/envoy:v1.40.0"}
 rollout: {strategy: canary, canary: {nodes: "10%", soak: 10s, ack_timeout: 30s}}
 groups: [{match: {id: "edge-*", cluster: c, metadata: {a: [1]}, locality: {region: r}}, group: edge}]

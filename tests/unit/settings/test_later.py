@@ -19,7 +19,8 @@ preflight: {enabled: true, envoy: envoy, timeout: 1}
 groups: [{match: {}, group: a}]
 history: {count: 1, age: 1, secrets: encrypt, key_file: a}
 log: {level: info, format: json}
-observers: {kafka: {clusters: {default: {bootstrap: "k:9092"}}, interval: 1, timeout: 1, ttl: 1, stall_samples: 1}}
+observers: {kafka: {clusters: {default: {bootstrap: "k:9092"}}, interval: 1, timeout: 1, ttl: 1, stall_samples: 1},
+  prometheus: {url: "http://p:9090", max_age: 1, concurrency: 1, security: {token_file: t}}}
 """
 
 
@@ -31,7 +32,7 @@ def test_nothing_is_said_about_what_has_effect(load_text: Load) -> None:
 def test_every_later_key_of_the_whole_schema_is_named(load_text: Load) -> None:
     named = without_effect(load_text(WHOLE))
     assert set(named) == LATER | {"sources[1] (kind kubernetes)"}
-    assert named.index("xds.advertise") < named.index("observers.prometheus") < named.index("kubernetes")
+    assert named.index("xds.advertise") < named.index("provision") < named.index("kubernetes")
 
 
 def test_a_default_that_was_written_is_named_too(load_text: Load) -> None:

@@ -1,0 +1,1 @@
+"""The observer `prometheus`: the values of instant queries, over HTTP."""
