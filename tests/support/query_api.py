@@ -90,11 +90,11 @@ class QueryApi:
 
 
 @asynccontextmanager
-async def query_api() -> AsyncIterator[QueryApi]:
-    """Serve one on a port of its own."""
+async def query_api(port: int | None = None) -> AsyncIterator[QueryApi]:
+    """Serve one, on a port of its own if none is given."""
     api, app = QueryApi(), web.Application()
     app.router.add_post("/prefix/api/v1/query", api.answer)
-    server = TestServer(app)
+    server = TestServer(app, port=port)
     await server.start_server()
     api.url = str(server.make_url("/prefix"))
     try:

@@ -42,7 +42,8 @@ class GatewayRoute(Struct):
     """A route: where it leads now (primary, degraded, fail_open or rejected), why, and since when.
 
     `backend` is `namespace/service:port`. `lag`, the threshold and what follows are null where the route watches nothing.
-    `lag` is null, too, where it is unknown: `unknown` says why, `last_lag` is the last known one, `age_s` its age.
+    `lag` is the value that is watched, be it lag or that of a query. It is null, too, where it is unknown: `unknown` says why,
+    `last_lag` is the last known one, `age_s` its age.
     """
 
     name: str
@@ -58,7 +59,7 @@ class GatewayRoute(Struct):
     recover: Number
     watches: Annotated[str | None, Meta(description="The observer and the key of what is watched, see /v1/observers")]
     state: Annotated[str | None, Meta(description="What the observer says of it: ok, stalled, no offset yet, …")]
-    verdict: Annotated[str | None, Meta(description="What is concluded of the lag: normal or over")]
+    verdict: Annotated[str | None, Meta(description="What is concluded of the value: normal or over")]
     max_qps: Annotated[
         Number, Meta(description="Requests a second that all Envoys together let through; null: no limit")
     ]
@@ -86,7 +87,8 @@ class Observed(Struct):
     """What an observer knows of one thing that routes watch.
 
     `value` is null where it is unknown, and `unknown` says why; `sampled` is when it was taken last. `breaker` is
-    closed, open or half_open. `routes` counts the routes that watch it. `detail` says in full why the last sample failed.
+    closed, open or half_open. `routes` counts the routes that watch it. `detail` says in full why the last
+    sample failed, or what the target remarked on it.
     """
 
     name: str

@@ -55,7 +55,7 @@ def _route(shown: ShownRoute, now: float) -> gateway_shapes.GatewayRoute:
         last_lag=number(reading.last) if reading is not None else None,
         age_s=_age(reading.sampled, now) if reading is not None else None,
         recover=number(rule.recover) if rule is not None else None,
-        watches=_watched(reading) if reading is not None else None,
+        watches=reading.watches if reading is not None else None,
         state=reading.state if reading is not None else None,
         verdict=reading.verdict.value if reading is not None else None,
         max_qps=number(shown.report.max_qps),
@@ -92,7 +92,3 @@ def number(value: float | None) -> int | float | None:
 
 def _age(sampled: float, now: float) -> float | None:
     return round(max(0.0, now - sampled), 3) if sampled else None
-
-
-def _watched(reading: Reading) -> str:
-    return f"{reading.watch.query.observer}:{reading.watch.query}"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from xds_server.cli.client import Access, AdminError, Client
+from xds_server.cli.gateways import number, watched
 from xds_server.cli.nodes import place
 from xds_server.cli.tables import moment, short
 from xds_server.cli.text import clean
@@ -110,8 +111,9 @@ def _told(event: Happened) -> str:
             return f"{head}  {data['source']}: {data['error'] or 'no error'}"
         case "degradation":
             leads = f" to {data['backend']}" if data["backend"] else ""
-            lag = f", lag {data['lag']} of {data['threshold']}" if data["lag"] is not None else ""
-            return f"{head}  {data['group']} {data['route']}: {data['decision']}{leads} ({data['reason']}{lag})"
+            numbers = f", {watched(data)} {number(data['lag'])} of {number(data['threshold'])}"
+            value = numbers if data["lag"] is not None else ""
+            return f"{head}  {data['group']} {data['route']}: {data['decision']}{leads} ({data['reason']}{value})"
         case _:
             rest = {key: value for key, value in data.items() if key != "at"}
             return f"{head}  {json.dumps(rest, ensure_ascii=False)}"

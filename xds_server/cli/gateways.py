@@ -15,7 +15,7 @@ _SHOWN = 20
 
 
 def show_list(answer: Json) -> None:
-    """A line per gateway, then the routes that do not lead to their primary backends, or whose lag is unknown."""
+    """A line per gateway, then the routes that do not lead to their primary backends, or what they watch is unknown."""
     columns = ["NAMESPACE", "NAME", "GROUP", "PHASE", "READY", "ROUTES", "ELSEWHERE", "UNKNOWN", "ACKED"]
     show(columns, [_line(gateway) for gateway in answer["gateways"]])
     apart = [(gateway, route) for gateway in answer["gateways"] for route in gateway["routes"] if _stands_out(route)]
@@ -50,9 +50,14 @@ def show_details(answer: Json) -> None:
         )
         print()
         show(
-            ["ROUTE", "DECISION", "REASON", "SINCE", "LAG", "THRESHOLD", "RECOVER", "AGE", "BACKEND", "WATCHES"],
+            ["ROUTE", "DECISION", "REASON", "SINCE", "VALUE", "THRESHOLD", "RECOVER", "AGE", "BACKEND", "WATCHES"],
             [_route(each) for each in gateway["routes"]],
         )
+
+
+def watched(told: Json) -> str:
+    """What the number `lag` of a route, or of an event about one, is in a word."""
+    return "lag" if str(told.get("watches") or "kafka:").startswith("kafka:") else "value"
 
 
 def _line(gateway: Json) -> list[str]:
@@ -77,23 +82,23 @@ def _told(route: Json) -> str:
     leads = f" to {route['backend']}" if route["backend"] else ""
     told = f"{route['decision']}{leads} for {age(route['since'])} ({route['reason']})"
     if route["unknown"] is not None:
-        last = f", last known {_number(route['last_lag'])}" if route["last_lag"] is not None else ""
-        return f"{told}; lag unknown: {route['unknown']}{last}"
+        last = f", last known {number(route['last_lag'])}" if route["last_lag"] is not None else ""
+        return f"{told}; {watched(route)} unknown: {route['unknown']}{last}"
     if route["lag"] is not None:
-        return f"{told}; lag {_number(route['lag'])} of {_number(route['threshold'])}"
+        return f"{told}; {watched(route)} {number(route['lag'])} of {number(route['threshold'])}"
     return told
 
 
 def _route(route: Json) -> list[str]:
-    lag = "unknown" if route["unknown"] is not None else _number(route["lag"])
+    value = "unknown" if route["unknown"] is not None else number(route["lag"])
     return [
         route["name"],
         route["decision"],
         route["reason"],
         age(route["since"]),
-        lag,
-        _number(route["threshold"]),
-        _number(route["recover"]),
+        value,
+        number(route["threshold"]),
+        number(route["recover"]),
         "-" if route["age_s"] is None else f"{route['age_s']:.0f}s",
         route["backend"] or "-",
         route["watches"] or "-",
@@ -105,5 +110,8 @@ def _line_of(condition: Json) -> str:
     return " ".join(str(condition["message"]).split())
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else str(value)
+def number(value: float | None) -> str:
+    """A number for people: without a fraction where it has none."""
+    if value is None:
+        return "-"
+    return str(int(value)) if float(value).is_integer() else str(value)

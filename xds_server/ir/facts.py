@@ -169,3 +169,8 @@ class Reading:
     sampled: float
     state: str
     verdict: Verdict
+
+    @property
+    def watches(self) -> str:
+        """The observer and the key of what is watched: `kafka:default/orders`."""
+        return f"{self.watch.query.observer}:{self.watch.query}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from xds_server.ir.decision import Choice, GatewayReport, RouteReport
 from xds_server.ir.facts import LagQuery, Reading, RouteKey
@@ -29,6 +30,9 @@ from xds_server.status.delivery import Delivery
 
 Readings = Callable[[RouteKey], Reading | None]
 """What is known of the value that a route watches; None where it watches none."""
+
+_QUERY = 120
+"""Characters of a Prometheus query that a message repeats; the route's `watches` has all of it."""
 
 _UNHEALTHY = (Choice.FAIL_OPEN, Choice.REJECTED)
 
@@ -95,7 +99,7 @@ def _degraded(report: GatewayReport, readings: Readings, now: float) -> Conditio
     stuck = [each for each in report.routes if each not in elsewhere and each.decision.reason != "healthy"]
     if unknown:
         also = f"; not at their primary backends: {told([_where(each) for each in elsewhere])}" if elsewhere else ""
-        return Condition(DEGRADED, Status.UNKNOWN, "LagUnknown", told(unknown) + also)
+        return Condition(DEGRADED, Status.UNKNOWN, unknown[0].reason, told([each.sentence for each in unknown]) + also)
     if elsewhere:
         reason = word(elsewhere[0].decision.reason)
         return Condition(DEGRADED, Status.TRUE, reason, told([_where(each) for each in elsewhere]))
@@ -104,8 +108,14 @@ def _degraded(report: GatewayReport, readings: Readings, now: float) -> Conditio
     return Condition(DEGRADED, Status.FALSE, "AsDeclared", "every route leads to its primary backend")
 
 
-def _unknown(report: GatewayReport, readings: Readings, now: float) -> Iterator[str]:
-    """A sentence for each route whose value is unknown: why, since when, and what is held meanwhile."""
+class _Unknown(NamedTuple):
+    """A route whose value is unknown: why, since when, and what is held meanwhile."""
+
+    reason: str
+    sentence: str
+
+
+def _unknown(report: GatewayReport, readings: Readings, now: float) -> Iterator[_Unknown]:
     for route in report.routes:
         reading = readings(route.key)
         if reading is None or reading.unknown is None:
@@ -116,7 +126,10 @@ def _unknown(report: GatewayReport, readings: Readings, now: float) -> Iterator[
             else "never known"
         )
         held = f"it stays {route.decision.choice}"
-        yield f"route {route.key.route}: {_subject(reading)} is unknown: {reading.unknown} ({last}); {held}"
+        yield _Unknown(
+            "LagUnknown" if isinstance(reading.watch.query, LagQuery) else "ValueUnknown",
+            f"route {route.key.route}: {_subject(reading)} is unknown: {reading.unknown} ({last}); {held}",
+        )
 
 
 def _where(route: RouteReport) -> str:
@@ -197,7 +210,10 @@ def _last_error(report: GatewayReport, delivery: Delivery, own: list[LeftOut]) -
 
 def _subject(reading: Reading) -> str:
     query = reading.watch.query
-    return f"the lag of group {query.group}" if isinstance(query, LagQuery) else f"the value of {query}"
+    if isinstance(query, LagQuery):
+        return f"the lag of group {query.group}"
+    line = " ".join(str(query).split())
+    return f"the value of {line if len(line) <= _QUERY else f'{line[:_QUERY]}…'}"
 
 
 def _number(value: float | None) -> str:

@@ -43,7 +43,7 @@ class Transition:
     version: str
 
     def as_json(self) -> dict[str, object]:
-        """The data of the event; `lag` is null where it is unknown, or nothing is watched."""
+        """The data of the event; `lag` is the value of what `watches` says, null where it is unknown, or nothing is watched."""
         reading, after = self.reading, self.after
         return {
             "route": str(self.route),
@@ -57,6 +57,7 @@ class Transition:
             "after": _decision(after),
             "lag": reading.value if reading is not None else None,
             "threshold": reading.watch.rule.threshold if reading is not None else None,
+            "watches": reading.watches if reading is not None else None,
             "version": self.version,
         }
 

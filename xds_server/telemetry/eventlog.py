@@ -13,7 +13,7 @@ from xds_server.ir.problem import Problem
 MOST = 50
 """Lines of one kind that one event makes; of the rest only the number is told."""
 
-_OF_DEGRADATION = ("route", "group", "decision", "reason", "backend", "lag", "threshold", "version")
+_OF_DEGRADATION = ("route", "group", "decision", "reason", "backend", "lag", "threshold", "watches", "version")
 
 log = structlog.get_logger(__name__)
 

@@ -127,7 +127,7 @@ OBSERVER_FAILURES = Metric(
     "tidegate_observer_failures_total",
     Kind.COUNTER,
     ("observer", "target", "reason"),
-    "Queries that a round could not answer.",
+    "Queries that a round could not answer, or whose answer is no value of use, such as NaN.",
 )
 GATEWAY_ROUTES = Metric(
     "tidegate_gateway_routes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import socket
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -232,7 +233,23 @@ async def test_name_and_password(api: QueryApi, tmp_path: Path) -> None:
     assert "secret" not in repr(Security(username="u", password="secret", token="secret"))
 
 
-async def test_nobody_listens(api: QueryApi) -> None:
-    async with asking("http://127.0.0.1:9", [ONE]) as watcher:
-        found = await watcher.until(ONE, unknown)
-    assert (found.state, found.unknown) == ("unreachable", "127.0.0.1:9: Connect call failed ('127.0.0.1', 9)")
+async def test_nobody_listens_at_first() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    async with asking(f"http://127.0.0.1:{port}/prefix", [ONE]) as watcher:
+        found = await watcher.until(ONE, lambda each: each.breaker == "open")
+        assert (found.value, found.state, found.sampled) == (None, "unreachable", 0.0)
+        assert str(found.unknown).startswith(f"127.0.0.1:{port}: Connect call failed")
+        async with query_api(port):
+            assert (await watcher.until(ONE, known)).breaker == "closed"
+
+
+async def test_a_clock_that_is_wrong_does_no_harm(api: QueryApi) -> None:
+    date = {"Date": formatdate(time.time() - 3600, usegmt=True)}
+    api.by_query = {
+        ONE.query: replace(scalar("5", age=3600), headers=date),
+        TWO.query: replace(scalar("5", age=4200), headers=date),
+    }
+    async with asking(api.url, [ONE, TWO]) as watcher:
+        assert (await watcher.until(ONE, known)).value == 5
+        assert watcher.now(TWO).state == "old", "by that clock it is 10 minutes old"

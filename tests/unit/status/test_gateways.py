@@ -36,6 +36,8 @@ EVERYWHERE = Delivery(VERSION, nodes=NodeCounts(2, 2, 0), acked=VERSION)
 PUBLISHED = Delivery(VERSION)
 LEFT_OUT = LeftOut("x", "http-8080", "RefusedByEnvoy", "Envoy refuses it: no", (ORIGIN,))
 
+QUERIED = Watch(ValueQuery("sum(depth)\n" + " or vector(0)" * 100), Rule(1000, 800))
+
 
 def status(
     found: GatewayReport | None = None, readings: Readings | None = None, delivery: Delivery = EVERYWHERE
@@ -89,6 +91,11 @@ TABLE: dict[str, tuple[GatewayStatus, str, dict[str, str]]] = {
         status(report({"a": DEGRADED}), unknown("no broker answers", 5000, 40)),
         "Degraded",
         {"Degraded": "Unknown LagUnknown"},
+    ),
+    "unknown value of a query": (
+        status(readings=unknown("the value is NaN", watch=QUERIED)),
+        "Ready",
+        {"Degraded": "Unknown ValueUnknown"},
     ),
     "a part is not valid": (
         status(report(**INVALID)),
@@ -174,6 +181,17 @@ def test_unknown_says_why_since_when_and_what_is_held() -> None:
     assert "it stays degraded" in found.message
     never = condition(status(report({"a": HEALTHY}), unknown("no such group")), "Degraded")
     assert "no such group (never known); it stays primary" in never.message
+
+
+def test_the_value_of_a_query_is_not_called_lag() -> None:
+    found = status(report({"a": DEGRADED}), unknown("the value is NaN", 5000, 95, QUERIED))
+    message = condition(found, "Degraded").message
+    assert message.startswith("route a: the value of sum(depth) or vector(0) or vector(0)")
+    assert "… is unknown: the value is NaN (last known 1m ago: 5000); it stays degraded" in message
+    assert "lag" not in message.lower()
+    assert "\n" not in message
+    assert len(message) < 400
+    assert found.kafka_lag == {}
 
 
 def test_messages_name_some_and_count_the_rest() -> None:
