@@ -134,8 +134,9 @@ async def test_each_query_is_asked_once_a_round_and_so_many_at_a_time(api: Query
 
 async def test_where_time_is_short_no_query_is_left_out_for_ever(api: QueryApi) -> None:
     queries = [ValueQuery(f"q{number}") for number in range(9)]
-    api.said = replace(scalar("1"), delay=0.2)
-    async with asking(api.url, queries, replace(FAST, interval=0.1, timeout=0.5, ttl=600.0), concurrency=1) as watcher:
+    api.said = replace(scalar("1"), delay=0.5)
+    unhurried = replace(FAST, interval=0.1, timeout=2.0, ttl=600.0, failures=1000)
+    async with asking(api.url, queries, unhurried, concurrency=1) as watcher:
         await watcher.rounds(1)
         left_out = [each for each in watcher.observer.observations() if "not asked in this round" in each.detail]
         assert left_out
