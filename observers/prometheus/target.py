@@ -14,6 +14,9 @@ from xds_server.ir.facts import Query, ValueQuery
 SHARE = 0.95
 """The part of a round's time after which its last answer must be there."""
 
+_EARLY = 0.8
+"""A query that begins with this part of a round's time before it has its time, whatever becomes of it."""
+
 
 class Target:
     """Calls grow with queries, never with routes. While nothing answers there is one call for each round.
@@ -54,7 +57,7 @@ class Target:
                 await work.probe()
             await work.run(self._concurrency)
         finally:
-            self._asked |= dict.fromkeys(work.begun, now)
+            self._asked |= dict.fromkeys(work.served, now)
         self._alone_until = asyncio.get_running_loop().time() + work.pause
         self._is_away = not work.is_well
         return work.answers()
@@ -69,7 +72,10 @@ class _Round:
         self._until = until
         self._waiting = deque(queries)
         self._found: dict[ValueQuery, Asked] = {}
-        self.begun: list[ValueQuery] = []
+        self._begun = 0
+        self._soon = _EARLY * asyncio.get_running_loop().time() + (1 - _EARLY) * until
+        self.served: list[ValueQuery] = []
+        """Those that had their time; one that began late and was cut short by the end of the round had not."""
         self.is_well = False
         self.pause = 0.0
 
@@ -92,8 +98,12 @@ class _Round:
     async def probe(self) -> None:
         """Ask for the next one."""
         query = self._waiting.popleft()
-        self.begun.append(query)
+        self._begun += 1
+        if is_early := asyncio.get_running_loop().time() < self._soon:
+            self.served.append(query)
         asked = self._found[query] = await self._api.ask(query.query, self._login, self._until)
+        if not is_early and asked.answer.state != "timeout":
+            self.served.append(query)
         self.is_well |= asked.is_well
         self.pause = max(self.pause, asked.pause)
 
@@ -109,6 +119,6 @@ class _Round:
                 raise TargetError(first.state, first.detail)
         why = Failure("busy", "not asked in this round: the server asked to be left alone (Retry-After)")
         if not self.pause:
-            why = Failure("timeout", f"not asked in this round: {len(self.begun)} other queries took all of its time")
+            why = Failure("timeout", f"not asked in this round: {self._begun} other queries took all of its time")
         left: dict[Query, Answer] = dict.fromkeys(self._waiting, why)
         return left | {query: asked.answer for query, asked in self._found.items()}
