@@ -79,7 +79,7 @@ class Judge:
     def follow(self, changes: Mapping[RouteKey, Watch | None]) -> None:
         """Take what routes watch from now on; None for a route that is gone or watches nothing any more.
 
-        A watch of the same query with another rule keeps its verdict; with another query it begins at normal.
+        A watch that changes, by its rule or its query, keeps its verdict: nothing is known under it before its next sample.
         """
         wanted: set[str] = set()
         changed: dict[RouteKey, Verdict] = {}
@@ -158,7 +158,7 @@ class Judge:
         if case is None:
             return self._restored.get(route)
         state = case.state
-        return Conclusion(_text(case.watch.query), state.verdict, state.since, state.was_over)
+        return Conclusion(state.verdict, state.since, state.was_over)
 
     def _verdict(self, route: RouteKey) -> Verdict:
         found = self.conclusion(route)
@@ -172,14 +172,15 @@ class Judge:
                 self._cancel(case)
                 case.watch, case.state = watch, forget_samples(case.state)
             return set()
+        found = self.conclusion(route)
+        self._restored.pop(route, None)
         wanted = self._drop(route, case) if case is not None else set()
-        found = self._restored.pop(route, None)
         return wanted | self._add(route, watch, found) if watch is not None else wanted
 
     def _add(self, route: RouteKey, watch: Watch, found: Conclusion | None) -> set[str]:
-        query, state = watch.query, State()
-        if found is not None and found.query == _text(query):
-            state = State(found.verdict, found.since, found.was_over)
+        """Follow from now on, with what was concluded before; the observer that is to be told, if nobody wanted that."""
+        query = watch.query
+        state = State() if found is None else State(found.verdict, found.since, found.was_over)
         case = self._cases[route] = _Case(watch, state)
         watchers = self._watchers.setdefault(query, {})
         watchers[route] = None
@@ -234,7 +235,3 @@ class Judge:
 
 def _is_known(observation: Observation) -> bool:
     return observation.value is not None and not math.isnan(observation.value)
-
-
-def _text(query: Query) -> str:
-    return f"{query.observer}:{query}"

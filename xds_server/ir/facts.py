@@ -143,11 +143,9 @@ NO_FACTS = FactChanges()
 class Conclusion:
     """A verdict as it is remembered across restarts.
 
-    `query` is the text of what it was concluded from; `since` is when it last changed (POSIX seconds; 0.0: never),
-    `was_over` tells whether it ever was over.
+    `since` is when it last changed (POSIX seconds; 0.0: never), `was_over` tells whether it ever was over.
     """
 
-    query: str
     verdict: Verdict
     since: float
     was_over: bool

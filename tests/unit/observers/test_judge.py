@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
+from hypothesis import given, strategies as st
 
 from observers.judge import NOT_A_NUMBER, NOT_SAMPLED, Judge
 from xds_server.ir.facts import (
@@ -162,21 +163,70 @@ def test_another_rule_keeps_the_verdict(world: World) -> None:
     assert world.told[1:] == [{route("a"): Verdict.NORMAL}]
 
 
-def test_another_query_begins_at_normal(world: World) -> None:
+QUERIES = (
+    ORDERS,
+    OTHERS,
+    LagQuery("default", "orders", ("paid",)),
+    LagQuery("elsewhere", "orders"),
+    ValueQuery("up"),
+)
+
+
+@pytest.mark.parametrize("query", QUERIES[1:], ids=str)
+def test_another_query_keeps_the_verdict_until_its_first_sample(world: World, query: Query) -> None:
     world.judge.follow({route("a"): Watch(ORDERS, RULE)})
     world.sample(150)
-    world.judge.follow({route("a"): Watch(OTHERS, RULE)})
+    world.judge.follow({route("a"): Watch(query, RULE)})
+    assert world.told[1:] == [], "nothing is known of it yet"
+    assert world.wanted[-1] == (query.observer, [query])
+    world.time.advance(60)
+    world.sample(None, query)
+    assert world.told[1:] == []
+    world.sample(50, query)
     assert world.told[1:] == [{route("a"): Verdict.NORMAL}]
-    assert world.wanted[-1] == ("kafka", [OTHERS])
+
+
+def test_another_query_begins_its_row_of_samples_anew(world: World) -> None:
+    rule = Rule(100, 80, enter_samples=2)
+    world.judge.follow({route("a"): Watch(ORDERS, rule)})
+    world.sample(150)
+    world.judge.follow({route("a"): Watch(OTHERS, rule)})
+    world.time.advance(5)
     world.sample(150, OTHERS)
-    assert world.told[2:] == [{route("a"): Verdict.OVER}], "its first degradation waits for nothing"
+    assert world.told == []
+    world.time.advance(5)
+    world.sample(150, OTHERS)
+    assert world.told == [{route("a"): Verdict.OVER}]
+
+
+def test_another_query_goes_on_with_the_dwell(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE), route("b"): Watch(OTHERS, RULE)})
+    world.sample(150)
+    world.sample(50, OTHERS)
+    world.judge.follow({route("a"): Watch(OTHERS, RULE)})
+    assert world.told[1:] == [], "known already, and not due yet"
+    world.time.advance(30)
+    assert world.told[1:] == [{route("a"): Verdict.NORMAL}]
+
+
+@given(st.lists(st.sampled_from(QUERIES)))
+def test_no_row_of_changed_queries_without_a_sample_changes_a_verdict(queries: list[Query]) -> None:
+    world = World()
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.sample(150)
+    for query in queries:
+        world.judge.follow({route("a"): Watch(query, RULE)})
+        world.time.advance(60)
+    assert world.judge.verdicts() == {route("a"): Verdict.OVER}
+    world.judge.follow({route("a"): None})
+    assert world.told[1:] == [{route("a"): Verdict.NORMAL}], "only a watch that is removed ends at normal"
 
 
 def test_verdict_outlives_a_restart(world: World) -> None:
     world.judge.follow({route("a"): Watch(ORDERS, RULE)})
     world.sample(150)
     conclusion = world.judge.conclusion(route("a"))
-    assert conclusion == Conclusion("kafka:default/orders", Verdict.OVER, START, was_over=True)
+    assert conclusion == Conclusion(Verdict.OVER, START, was_over=True)
     after = World({route("a"): conclusion})
     assert after.judge.verdicts() == {route("a"): Verdict.OVER}, "derivation begins with it"
     after.judge.follow({route("a"): Watch(ORDERS, RULE)})
@@ -188,14 +238,15 @@ def test_verdict_outlives_a_restart(world: World) -> None:
     assert after.told == [{route("a"): Verdict.NORMAL}]
 
 
-def test_restored_verdict_of_another_query_is_taken_back() -> None:
-    world = World({route("a"): Conclusion("kafka:default/orders", Verdict.OVER, START, was_over=True)})
+def test_restored_verdict_holds_for_another_query() -> None:
+    world = World({route("a"): Conclusion(Verdict.OVER, START, was_over=True)})
     world.judge.follow({route("a"): Watch(OTHERS, RULE)})
-    assert world.told == [{route("a"): Verdict.NORMAL}]
+    assert world.told == []
+    assert world.judge.verdicts() == {route("a"): Verdict.OVER}
 
 
 def test_restored_verdicts_wait_until_all_is_settled() -> None:
-    found = Conclusion("kafka:default/orders", Verdict.OVER, START, was_over=True)
+    found = Conclusion(Verdict.OVER, START, was_over=True)
     world = World({route("a"): found, route("gone"): found})
     assert world.judge.conclusion(route("gone")) == found
     world.judge.follow({route("a"): Watch(ORDERS, RULE)})

@@ -18,7 +18,7 @@ from xds_server.snapshot.history.segments import write_whole
 
 ROUTE = RouteKey("shop", "edge", "orders")
 KEPT = Kept(
-    Conclusion("kafka:default/orders", Verdict.OVER, 1.5, was_over=True),
+    Conclusion(Verdict.OVER, 1.5, was_over=True),
     Decision(Choice.DEGRADED, BackendKey("shop", "orders-lite", 80), "over-threshold"),
     2.5,
 )
@@ -27,7 +27,7 @@ texts = st.text(max_size=20)
 choices = st.builds(
     Decision, st.sampled_from(Choice), st.none() | st.builds(BackendKey, texts, texts, st.integers(0, 65535)), texts
 )
-conclusions = st.builds(Conclusion, texts, st.sampled_from(Verdict), st.floats(0, 1e10), st.booleans())
+conclusions = st.builds(Conclusion, st.sampled_from(Verdict), st.floats(0, 1e10), st.booleans())
 kept = st.builds(Kept, st.none() | conclusions, st.none() | choices, st.floats(0, 1e10), st.none() | choices)
 
 
