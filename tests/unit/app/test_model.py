@@ -12,15 +12,15 @@ from typing import Any
 from hypothesis import given, settings, strategies as st
 
 from tests.unit.k8s_source.manifests import Body, decoded, endpoint_slice, gateway, pair, service, tls_secret
-from xds_server.app.model import GatewayModel
-from xds_server.ir.facts import FactChanges, RouteKey, Verdict
+from xds_server.app.model import GatewayModel, restored_fleets
+from xds_server.ir.facts import NO_FACTS, FactChanges, RouteKey, Verdict
 from xds_server.ir.objects import ObjectKey, Standing
 from xds_server.snapshot.compile import Address
 from xds_server.snapshot.derivation import Round
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
 from xds_server.wire.resource import Resource
-from xds_server.wire.types import ENDPOINT
+from xds_server.wire.types import ENDPOINT, ROUTE as ROUTES_TYPE
 
 SERVICES = ("cart", "pay", "lite")
 ROUTES = tuple(RouteKey("default", gateway, route) for gateway in ("shop", "side") for route in ("a", "b", "c"))
@@ -35,6 +35,7 @@ routes = st.lists(
         optional={
             "hosts": st.lists(st.sampled_from(["a.example", "b.example"]), min_size=1, max_size=2, unique=True),
             "retries": st.integers(0, 2),
+            "maxQps": st.sampled_from([5, 100]),
             "lag": st.just(None),
         },
     ),
@@ -62,8 +63,10 @@ slices = st.tuples(
 )
 secrets = st.tuples(st.just("secret"), st.just("shop-tls"), st.sampled_from([None, "first", "second"]))
 verdicts = st.tuples(st.just("verdict"), st.sampled_from(ROUTES), st.sampled_from(Verdict))
+fleets = st.tuples(st.just("fleet"), st.sampled_from(["default", "edge"]), st.integers(1, 3))
 Step = tuple[str, Any, Any]
-steps = st.lists(st.lists(st.one_of(gateways, services, slices, secrets, verdicts), min_size=1, max_size=6), max_size=8)
+kinds = st.one_of(gateways, services, slices, secrets, verdicts, fleets)
+steps = st.lists(st.lists(kinds, min_size=1, max_size=6), max_size=8)
 
 
 def route_of(values: Mapping[str, Any]) -> Body:
@@ -102,22 +105,24 @@ class Told:
 
     model: GatewayModel = field(default_factory=GatewayModel)
     standings: dict[ObjectKey, Standing] = field(default_factory=dict)
-    verdicts: dict[RouteKey, Verdict] = field(default_factory=dict)
+    facts: FactChanges = NO_FACTS
     resources: dict[Address, Resource] = field(default_factory=dict)
     outcome: dict[str, dict[Any, Any]] = field(default_factory=lambda: {"reports": {}, "watches": {}, "decisions": {}})
 
     def take(self, steps: list[Step]) -> Round:
         objects: dict[ObjectKey, Standing | None] = {}
-        verdicts: dict[RouteKey, Verdict] = {}
+        facts = NO_FACTS
         for kind, name, value in steps:
             if kind == "verdict":
-                verdicts[name] = value
+                facts |= FactChanges(verdicts={name: value})
+            elif kind == "fleet":
+                facts |= FactChanges(fleets={name: value})
             else:
                 body = None if value is None else body_of(kind, name, value)
                 objects[key_of(kind, name)] = None if body is None else Standing(decoded(body))
         sum_up(self.standings, objects)
-        self.verdicts |= verdicts
-        return self.note(self.model.update(objects, FactChanges(verdicts)))
+        self.facts |= facts
+        return self.note(self.model.update(objects, facts))
 
     def note(self, made: Round) -> Round:
         assert not made.faults
@@ -135,7 +140,7 @@ class Told:
         fresh = Told()
         old, new = self.model._facts, fresh.model._facts
         fresh.model._engine.update(new.decided.edit(old.decided.values), new.endpoints.edit(old.endpoints.values))
-        fresh.note(fresh.model.update(self.standings, FactChanges(self.verdicts)))
+        fresh.note(fresh.model.update(self.standings, self.facts))
         return fresh
 
 
@@ -189,11 +194,42 @@ def test_the_last_endpoints_are_remembered_also_by_the_next_process() -> None:
     good = told.outcome["decisions"].copy()
     body = told.resources["default", ENDPOINT, "default/cart/80"].body
     assert without_endpoints(told) == ("fail_open", body)
-    typeset = Typeset(ENDPOINT, {each.name: each for each in told.resources.values() if each.type_url == ENDPOINT})
     again = Told()
-    again.model.restore(good, [Snapshot("default", 1, 0.0, {ENDPOINT: typeset})])
+    again.model.restore(good, [snapshot(told, ENDPOINT)])
     again.take([step for step in WORLD if step[:2] != ("slice", ("cart", 1))])
     assert without_endpoints(again) == ("fail_open", body)
+
+
+LIMITED: Step = ("gateway", "shop", ([{"name": "a", "path": "/a", "backendService": "cart", "maxQps": 5}], None, True))
+
+
+def snapshot(told: Told, url: str) -> Snapshot:
+    """What was served of a type."""
+    typeset = Typeset(url, {each.name: each for each in told.resources.values() if each.type_url == url})
+    return Snapshot("default", 1, 0.0, {url: typeset})
+
+
+def test_the_next_process_shares_limits_as_this_one_does() -> None:
+    told = Told()
+    told.take([*WORLD[1:], LIMITED])
+    assert types_of(told.take([("fleet", "default", 3)])) == {"RouteConfiguration"}
+    assert not told.take([("fleet", "default", 3), ("fleet", "edge", 2)]).resources
+    served = snapshot(told, ROUTES_TYPE)
+    assert restored_fleets([served]) == {"default": 3}
+    again = Told()
+    again.model.restore({}, [served])
+    again.take([*WORLD[1:], LIMITED])
+    assert again.everything() == told.everything()
+    told.take(WORLD)
+    assert restored_fleets([snapshot(told, ROUTES_TYPE)]) == {}, "there is no limit"
+
+
+def test_the_size_of_a_fleet_without_limits_changes_nothing() -> None:
+    told = Told()
+    told.take(WORLD)
+    made = told.take([("fleet", "default", 3)])
+    assert not made.resources
+    assert not made.outcome
 
 
 def test_what_is_gone_is_not_remembered() -> None:
