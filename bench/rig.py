@@ -12,7 +12,7 @@ from xds_server.ir.facts import NO_FACTS, FactChanges
 from xds_server.snapshot.assemble import Assembler, Batch
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.pipeline import Coalesce, Pipeline
-from xds_server.snapshot.snapshot import Snapshot
+from xds_server.snapshot.snapshot import Change, Snapshot
 from xds_server.status.events import EventBus
 from xds_server.telemetry.metrics import Metrics
 from xds_server.translate.native import decode
@@ -41,11 +41,13 @@ class StampingAssembler(Assembler):
         now: float,
         only: Collection[str] | None = None,
         facts: FactChanges = NO_FACTS,
+        *,
+        origin: Change | None = None,
     ) -> list[Snapshot]:
         """See `Assembler.apply`."""
         taken = list(batches)
         times = [self.made.pop(key) for batch in taken for key in batch.units if key in self.made]
-        snapshots = super().apply(taken, now, only, facts)
+        snapshots = super().apply(taken, now, only, facts, origin=origin)
         for snapshot in snapshots:
             typeset = snapshot.typeset(ENDPOINT)
             if "@" not in typeset.version:

@@ -7,7 +7,7 @@ belong on the event loop. Nothing grows with the routes but what is kept of each
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -151,6 +151,11 @@ class Judge:
         waiting = {route for route, found in self._restored.items() if found.verdict is Verdict.OVER}
         followed = {route for route, case in self._cases.items() if case.state.verdict is Verdict.OVER}
         return dict.fromkeys(waiting | followed, Verdict.OVER)
+
+    @property
+    def routes(self) -> AbstractSet[RouteKey]:
+        """The routes that are followed."""
+        return self._cases.keys()
 
     def conclusion(self, route: RouteKey) -> Conclusion | None:
         """What is to be remembered of a route."""

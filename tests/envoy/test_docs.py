@@ -40,6 +40,7 @@ ASKS = (
     "tidegate audit",
     "tidegate export",
     "tidegate gateways",
+    "tidegate switch",
     "curl",
 )
 """Commands that need a server."""

@@ -20,6 +20,7 @@ from xds_server.status.audit import Audit
 from xds_server.status.events import EventBus
 from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.state import OnDisk
+from xds_server.status.switchboard import Switchboard
 from xds_server.status.tracker import Tracker
 from xds_server.wire.resource import Resource
 
@@ -65,6 +66,7 @@ class AdminDeps:
     stored: Callable[[], Awaitable[None]]
     gateways: GatewayBook
     observations: Callable[[], Sequence[Observation]]
+    switches: Switchboard
     push: PushSource | None = None
     replica: str = field(default_factory=socket.gethostname)
     evidence: Evidence = Evidence()

@@ -10,9 +10,10 @@ from aiohttp_sse import EventSourceResponse, sse_response
 
 from xds_server.admin.answers import flag
 from xds_server.admin.deps import DEPS
-from xds_server.admin.shapes import encode, stamp
+from xds_server.admin.shapes import encode
 from xds_server.ir.events import Event
 from xds_server.status.events import EventBus
+from xds_server.status.stamps import stamp
 
 HEARTBEAT = 15.0
 """Seconds between comments that keep proxies from ending a quiet stream, and tell us of clients that left."""

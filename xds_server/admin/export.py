@@ -21,9 +21,9 @@ from xds_server.admin.answers import required
 from xds_server.admin.deps import DEPS, WORKER, AdminDeps
 from xds_server.admin.groups import find_group, find_version
 from xds_server.admin.problems import not_found
-from xds_server.admin.shapes import stamp
 from xds_server.admin.worker import Worker
 from xds_server.snapshot.snapshot import Snapshot
+from xds_server.status.stamps import stamp
 from xds_server.translate.replay import archived, without_secrets
 from xds_server.wire.resource import Resource
 from xds_server.wire.types import key_of

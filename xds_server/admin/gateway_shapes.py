@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from xds_server.admin.shapes import Stamp
+from xds_server.admin.switch_shapes import Switches
 
 Number = Annotated[int | float | None, Meta(description="null where it is not known, or there is none")]
 """A lag or another value; whole where it is a whole number."""
@@ -64,6 +65,7 @@ class GatewayRoute(Struct):
         Number, Meta(description="Requests a second that all Envoys together let through; null: no limit")
     ]
     share: Annotated[float | None, Meta(description="The part of max_qps that each Envoy has; null without a limit")]
+    held: Annotated[bool, Meta(description="The breaker on degradation holds the verdict: it does not count")]
 
 
 class Gateway(Struct):
@@ -78,9 +80,10 @@ class Gateway(Struct):
 
 
 class Gateways(Struct):
-    """Gateways, by namespace and name."""
+    """Gateways, by namespace and name, and the switches that are set above them."""
 
     gateways: list[Gateway]
+    switches: Switches
 
 
 class Observed(Struct):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from xds_server.admin import gateway_shapes, shapes
-from xds_server.admin.shapes import stamp
 from xds_server.ir.facts import Observation, Reading
 from xds_server.status.gateway_book import ShownGateway, ShownRoute
+from xds_server.status.stamps import stamp
 
 
 def gateway(shown: ShownGateway, now: float) -> gateway_shapes.Gateway:
@@ -60,6 +60,7 @@ def _route(shown: ShownRoute, now: float) -> gateway_shapes.GatewayRoute:
         verdict=reading.verdict.value if reading is not None else None,
         max_qps=number(shown.report.max_qps),
         share=shown.report.share,
+        held=reading is not None and reading.held,
     )
 
 

@@ -8,6 +8,7 @@ from xds_server.admin import gateway_shapes, gateway_views
 from xds_server.admin.answers import answer, encoded
 from xds_server.admin.deps import DEPS
 from xds_server.admin.problems import not_found
+from xds_server.admin.switches import shown
 from xds_server.ir.gateway import GatewayKey
 
 
@@ -16,17 +17,18 @@ async def list_gateways(request: web.Request) -> web.Response:
     deps = request.app[DEPS]
     now = deps.clock()
     keys = deps.gateways.keys()
-    return answer({"gateways": await encoded(deps.gateways.shown(keys), lambda each: gateway_views.gateway(each, now))})
+    made = await encoded(deps.gateways.shown(keys), lambda each: gateway_views.gateway(each, now))
+    return answer({"gateways": made, "switches": shown(deps)})
 
 
 async def show_gateway(request: web.Request) -> web.Response:
     """One gateway, as a list of one."""
     deps = request.app[DEPS]
     key = GatewayKey(request.match_info["namespace"], request.match_info["name"])
-    shown = deps.gateways.get(key)
-    if shown is None:
+    found = deps.gateways.get(key)
+    if found is None:
         raise not_found("gateway", str(key))
-    return answer(gateway_shapes.Gateways([gateway_views.gateway(shown, deps.clock())]))
+    return answer(gateway_shapes.Gateways([gateway_views.gateway(found, deps.clock())], shown(deps)))
 
 
 async def list_observers(request: web.Request) -> web.Response:

@@ -26,6 +26,8 @@ from xds_server.admin import (
     push_shapes,
     rollback,
     shapes,
+    switch_shapes,
+    switches,
 )
 from xds_server.admin.audit import MOST_ENTRIES, MOST_ID
 
@@ -70,6 +72,7 @@ _PUSHES = (
     HTTPStatus.UNPROCESSABLE_ENTITY,
     HTTPStatus.TOO_MANY_REQUESTS,
 )
+_SWITCHES = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 _OWNER = Parameter("owner", "Name of the program that owns the set.")
 _GROUP = Parameter("group", "Name of a group.")
 _VERSION = Parameter("version", "A version, or its seq.")
@@ -139,7 +142,7 @@ OPERATIONS = (
         "Go back to a version and stay there; endpoints and secrets go on flowing.",
         shapes.Group,
         (_GROUP,),
-        _WRITES,
+        (*_WRITES, HTTPStatus.CONFLICT),
         "POST",
         change_shapes.RollbackRequest,
     ),
@@ -188,6 +191,17 @@ OPERATIONS = (
     ),
     Operation(
         "/v1/observers", gateways.list_observers, "What is known of all that routes watch.", gateway_shapes.Observers
+    ),
+    Operation("/v1/switches", switches.show_switches, "What operators have decided.", switch_shapes.Switches),
+    Operation(
+        "/v1/switches",
+        switches.put_switches,
+        "Replace the switches of the keys that are given.",
+        switch_shapes.Switches,
+        (),
+        _SWITCHES,
+        "PUT",
+        switch_shapes.SwitchesRequest,
     ),
     Operation("/v1/sources", origins.list_sources, "How the sources fare.", shapes.Sources),
     Operation(

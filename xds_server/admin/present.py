@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xds_server.admin import change_shapes, node_shapes, shapes
-from xds_server.admin.shapes import stamp
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.feed import SourceReport
 from xds_server.snapshot.groups import Group, Tally
 from xds_server.snapshot.judgements import Judgement
-from xds_server.snapshot.snapshot import Hold, LeftOut, Snapshot
+from xds_server.snapshot.snapshot import Behind, Hold, LeftOut, Snapshot
 from xds_server.status.audit_entry import Entry
 from xds_server.status.config import Row
 from xds_server.status.node import NodeReport, TypeReport
+from xds_server.status.stamps import stamp
 from xds_server.status.state import OnDisk
 from xds_server.status.tracker import NodeCounts
 from xds_server.wire.types import KEY_BY_URL, key_of
@@ -60,6 +60,7 @@ def group(found: Group, nodes: NodeCounts, on_disk: OnDisk | None = None) -> sha
         reason=None if programmed else _reason(nodes, standing),
         stored=on_disk.snapshot if on_disk else None,
         held=_held(current.held, on_disk) if current.held else None,
+        behind=_behind(found.behind) if found.behind is not None else None,
         left_out=[left_out(each) for each in current.unserved],
         withheld=[_withheld(each) for each in standing],
     )
@@ -89,6 +90,10 @@ def _withheld(judgement: Judgement) -> shapes.Withheld:
         list(judgement.nodes),
         origins(resource.origins),
     )
+
+
+def _behind(found: Behind) -> shapes.Behind:
+    return shapes.Behind(found.version, found.reason, found.message)
 
 
 def hold(found: Hold) -> shapes.Hold:

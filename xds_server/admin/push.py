@@ -12,7 +12,7 @@ from xds_server.admin.answers import answer
 from xds_server.admin.deps import DEPS
 from xds_server.admin.problems import RefusedError, bad_request
 from xds_server.admin.push_shapes import PushAnswer, PushChange, PushRequest, PushSnapshot, as_text
-from xds_server.admin.shapes import FieldError, stamp
+from xds_server.admin.shapes import FieldError
 from xds_server.admin.writes import actor_of, body_of
 from xds_server.ir.problem import Problem
 from xds_server.sources.push import PushSource
@@ -28,6 +28,7 @@ from xds_server.sources.push.model import (
     PushError,
     Said,
 )
+from xds_server.status.stamps import stamp
 from xds_server.wire.types import KEY_BY_URL, key_of
 
 _NO_OBJECT = 'expected an object with "@type"'

@@ -21,6 +21,7 @@ from xds_server.admin.writes import actor_of, body_of
 from xds_server.snapshot.groups import Group
 from xds_server.snapshot.snapshot import Hold
 from xds_server.status.audit_entry import Action
+from xds_server.status.stamps import stamp
 
 _PATIENCE = 5.0
 """Seconds that an answer waits for the disk; what is served does not."""
@@ -38,6 +39,7 @@ async def roll_back(request: web.Request) -> web.Response:
         raise RefusedError(
             HTTPStatus.NOT_FOUND, text, [FieldError("to", "expected a version that is kept, or its seq")]
         )
+    _refuse_read_only(deps)
     before = _held(group)
     held = Hold(version.version, version.seq, actor, asked.reason, time.time())
     snapshot = await deps.rollbacks.hold(group.name, held, version)
@@ -62,11 +64,19 @@ async def release(request: web.Request) -> web.Response:
     before = _held(group)
     if before is None:
         raise RefusedError(HTTPStatus.CONFLICT, f"group {group.name!r} is not held at a version")
+    _refuse_read_only(deps)
     snapshot = await deps.rollbacks.release(group.name, asked.reason)
     deps.audit.record(
         Action.RELEASE, group.name, actor=actor, reason=asked.reason, before=before, version=snapshot.version
     )
     return await _answer(deps, group)
+
+
+def _refuse_read_only(deps: AdminDeps) -> None:
+    switch = deps.switches.switches.read_only
+    if switch is not None:
+        text = f"nothing is published: read-only since {stamp(switch.since)} by {switch.by}: {switch.reason}"
+        raise RefusedError(HTTPStatus.CONFLICT, text)
 
 
 async def _answer(deps: AdminDeps, group: Group) -> web.Response:

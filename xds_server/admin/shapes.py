@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -16,11 +15,6 @@ TypeKey = Annotated[str, Meta(description="cds, eds, lds, rds, sds, else the typ
 
 Counts = Annotated[dict[str, int], Meta(description="Numbers of resources by type; the five short keys always")]
 """How many resources there are."""
-
-
-def stamp(at: float) -> str:
-    """POSIX seconds as RFC 3339 in UTC with milliseconds."""
-    return f"{datetime.fromtimestamp(at, UTC).isoformat(timespec='milliseconds')[:-6]}Z"
 
 
 class Origin(Struct, rename={"api_version": "apiVersion"}):
@@ -101,6 +95,14 @@ class Held(Hold):
     ]
 
 
+class Behind(Struct):
+    """That a switch keeps a group from what is declared: the version that it would be served, and which, by whom, why."""
+
+    version: str
+    reason: Annotated[str, Meta(description="ReadOnly or Frozen")]
+    message: str
+
+
 class Group(Struct):
     """A group of nodes and what it is served. Before it has any: `version` "", `created` null."""
 
@@ -119,6 +121,7 @@ class Group(Struct):
         Meta(description="Whether the version, and that it is held or not, is on disk; null without a state_dir"),
     ]
     held: Held | None
+    behind: Behind | None
     left_out: list[LeftOut]
     withheld: list[Withheld]
 

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from k8s_source.kinds.decode import decode_manifest
 from xds_server.admin import AdminDeps, AdminServer, Evidence
 from xds_server.admin.rights import rights_of
+from xds_server.app.governing import connect, governing
 from xds_server.app.model import GatewayModel, restored_fleets
 from xds_server.app.observing import make_observers, observe_observers
 from xds_server.app.watching import Watching
@@ -36,9 +37,10 @@ from xds_server.status.events import EventBus
 from xds_server.status.fleets import Fleets
 from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.gateways import Readings
-from xds_server.status.gauges import observe_fleet, observe_gateways, observe_store
+from xds_server.status.gauges import observe_fleet, observe_gateways, observe_store, observe_switches
 from xds_server.status.pushes import PushTies
 from xds_server.status.state import State
+from xds_server.status.switchboard import Switchboard
 from xds_server.status.tracker import Tracker
 from xds_server.status.transitions import Transitions
 from xds_server.stream.admission import grouping_of
@@ -84,6 +86,7 @@ class App:
 
     telling: Telling
     flow: Flow
+    board: Switchboard
     watching: Watching
     fleets: Fleets
     xds: XdsServer
@@ -105,12 +108,15 @@ def build(settings: Settings) -> App:
     flow = _flow(settings, state, telling)
     tracker = Tracker(flow.groups, telling.bus, time.time)
     stopping = asyncio.Event()
-    watching = _watching(settings, state, telling, flow, tracker)
+    board = governing(settings, state, flow.pipeline, telling.audit.emit, telling.metrics)
+    watching = _watching(settings, telling, flow, tracker, board)
     fleets = _fleets(state, flow, tracker)
     _observe(telling.metrics, flow, tracker, credentials, watching)
+    observe_switches(telling.metrics, board, flow.groups)
     telling.metrics.observe(names.MAX_QPS_SHARE, lambda: [((group,), part) for group, part in fleets.shares().items()])
     state.tell_damage(telling.audit)
     state.tell_settings(telling.audit)
+    board.begin(flow.pipeline.begin)
     rights = rights_of(settings.admin.tokens, credentials)
     xds = XdsServer(
         _context(settings, flow, telling, tracker),
@@ -120,12 +126,12 @@ def build(settings: Settings) -> App:
         [PushService(flow.push, rights.operator)] if flow.push is not None else [],
     )
     admin = AdminServer(
-        _deps(settings, flow, telling, tracker, watching, stopping=stopping),
+        _deps(settings, flow, telling, tracker, watching, board=board, stopping=stopping),
         rights,
         watch_tls(credentials, "admin.tls", settings.admin.tls),
         settings.admin.hosts,
     )
-    return App(telling, flow, watching, fleets, xds, admin, credentials, stopping)
+    return App(telling, flow, board, watching, fleets, xds, admin, credentials, stopping)
 
 
 def _telling(state: State) -> Telling:
@@ -178,15 +184,17 @@ def _context(settings: Settings, flow: Flow, telling: Telling, tracker: Tracker)
     )
 
 
-def _watching(settings: Settings, state: State, telling: Telling, flow: Flow, tracker: Tracker) -> Watching:
+def _watching(settings: Settings, telling: Telling, flow: Flow, tracker: Tracker, board: Switchboard) -> Watching:
     observers = make_observers(settings, telling.metrics)
     observe_observers(telling.metrics, observers, time.time)
     transitions = Transitions(telling.audit.emit, telling.metrics, asyncio.get_running_loop().call_later)
 
     def make_book(readings: Readings) -> GatewayBook:
-        return GatewayBook(flow.groups, tracker, state.routes, readings, transitions, clock=time.time)
+        return GatewayBook(flow.groups, tracker, flow.state.routes, readings, transitions, clock=time.time)
 
-    return Watching(flow.pipeline, observers, state.routes, make_book)
+    watching = Watching(flow.pipeline, observers, flow.state.routes, make_book, board.brake)
+    connect(board, watching, flow.pipeline)
+    return watching
 
 
 def _fleets(state: State, flow: Flow, tracker: Tracker) -> Fleets:
@@ -202,7 +210,14 @@ def _fleets(state: State, flow: Flow, tracker: Tracker) -> Fleets:
 
 
 def _deps(
-    settings: Settings, flow: Flow, telling: Telling, tracker: Tracker, watching: Watching, *, stopping: asyncio.Event
+    settings: Settings,
+    flow: Flow,
+    telling: Telling,
+    tracker: Tracker,
+    watching: Watching,
+    *,
+    board: Switchboard,
+    stopping: asyncio.Event,
 ) -> AdminDeps:
     def unready() -> str | None:
         if stopping.is_set():
@@ -222,6 +237,7 @@ def _deps(
         flow.state.flushed,
         watching.book,
         watching.observations,
+        board,
         flow.push,
         evidence=_evidence(settings),
         on_disk=flow.state.on_disk,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from k8s_source.to_ir.build import build
-from xds_server.derive.collection import Input
+from xds_server.derive.collection import Edit, Input
 from xds_server.derive.engine import Engine
 from xds_server.derive.facts import facts_of
 from xds_server.derive.memory import Memory
@@ -14,6 +14,7 @@ from xds_server.ir.backend import BackendKey, Locality
 from xds_server.ir.decision import Decision
 from xds_server.ir.facts import FactChanges, RouteKey, Verdict
 from xds_server.ir.objects import ObjectKey, Standing
+from xds_server.ir.switches import Frozen, FrozenRoutes, Switches
 from xds_server.snapshot.compile import Address
 from xds_server.snapshot.derivation import Round, is_derived
 from xds_server.snapshot.snapshot import Snapshot
@@ -33,6 +34,8 @@ class GatewayModel:
         self._facts = facts_of(self._engine)
         self._derived = derive_gateways(self._engine, self._model, self._facts)
         self._memory = Memory(self._facts, self._model.backends)
+        self._staged: list[Edit] = []
+        self._is_frozen = False
 
     @property
     def resources(self) -> Mapping[Address, Resource]:
@@ -45,11 +48,34 @@ class GatewayModel:
         fleets = self._facts.fleets.edit(restored_fleets(served))
         self._engine.update(*self._memory.restored(good, _endpoints(served)), fleets)
 
+    def govern(self, switches: Switches, frozen: FrozenRoutes) -> FrozenRoutes:
+        """Have the next update go by these switches; what is kept from now on of the routes that they freeze."""
+        named = {each.route for each in switches.freeze}
+        begins = switches.frozen is not None and not self._is_frozen
+        self._is_frozen = switches.frozen is not None
+        kept = {key: found for key, found in frozen.items() if self._is_frozen or str(key) in named}
+        for key, found in self._as_they_are():
+            if key not in kept and (begins or str(key) in named):
+                kept[key] = found
+        modes = {**dict.fromkeys(self._facts.modes.values), **switches.modes}
+        routes = {**dict.fromkeys(self._facts.frozen.values), **kept}
+        self._staged = [self._facts.modes.edit(modes), self._facts.frozen.edit(routes)]
+        return kept
+
+    def _as_they_are(self) -> Iterator[tuple[RouteKey, Frozen]]:
+        """The routes that are served, as they are now."""
+        decisions = self._derived.decisions.values
+        for gateway in self._derived.gateways.values.values():
+            yield from (
+                (each.key, Frozen(each, decisions[each.key])) for each in gateway.routes if each.key in decisions
+            )
+
     def update(self, objects: Mapping[ObjectKey, Standing | None], facts: FactChanges) -> Round:
         """Take changes in, at the price of what they touch; what came of them."""
         told = {route: verdict if verdict is Verdict.OVER else None for route, verdict in facts.verdicts.items()}
+        staged, self._staged = self._staged, []
         changes = self._engine.update(
-            self._objects.edit(objects), self._facts.verdicts.edit(told), self._facts.fleets.edit(facts.fleets)
+            *staged, self._objects.edit(objects), self._facts.verdicts.edit(told), self._facts.fleets.edit(facts.fleets)
         )
         resources, decisions = changes.of(self._derived.resources), changes.of(self._derived.decisions)
         backends = changes.of(self._model.backends)

@@ -48,7 +48,7 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
     addresses = await _open(app, settings, address_file)
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(log_events(app)), tasks.create_task(app.flow.pipeline.run())]
-        running += [tasks.create_task(app.watching.run())]
+        running += [tasks.create_task(app.watching.run()), tasks.create_task(app.board.run())]
         running += [tasks.create_task(_run_source(source, feed)) for source, feed in app.flow.sources]
         running += [tasks.create_task(_follow_readiness(app)), tasks.create_task(app.credentials.run())]
         tasks.create_task(app.flow.state.run())

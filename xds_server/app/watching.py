@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import structlog
 
@@ -12,9 +13,10 @@ from observers.base import Observer
 from observers.judge import Judge
 from xds_server.app.observing import run_observer
 from xds_server.derive.outcome import Outcome
-from xds_server.ir.facts import FactChanges, Observation, Query, RouteKey, Verdict
+from xds_server.ir.facts import FactChanges, Observation, Query, Reading, RouteKey, Verdict
 from xds_server.snapshot.pipeline import Pipeline
 from xds_server.snapshot.seeds import NOTHING_DECLARED
+from xds_server.status.brake import Brake
 from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.gateways import Readings
 from xds_server.status.route_memory import RouteMemory
@@ -37,6 +39,7 @@ class Watching:
         observers: Sequence[Observer],
         memory: RouteMemory,
         make_book: Callable[[Readings], GatewayBook],
+        brake: Brake,
     ) -> None:
         """Begin with the verdicts that are remembered, before the pipeline runs.
 
@@ -44,6 +47,7 @@ class Watching:
         """
         self._pipeline = pipeline
         self._memory = memory
+        self._brake = brake
         self._is_settled = False
         self._observers = {each.name: each for each in reversed(observers)}
         self.judge = Judge(
@@ -54,8 +58,8 @@ class Watching:
             self._noted,
             restored=memory.conclusions,
         )
-        self.book = make_book(self.judge.reading)
-        pipeline.observe(FactChanges(self.judge.verdicts()))
+        self.book = make_book(self._reading)
+        pipeline.observe(FactChanges(brake.counting(self.judge.verdicts())))
         pipeline.follow(self._derived)
 
     def observations(self) -> list[Observation]:
@@ -79,6 +83,7 @@ class Watching:
         while True:
             try:
                 self._settle()
+                self._brake.look()
                 await self._look()
             except Exception:  # noqa: BLE001 - a fault of ours must not end what is served
                 _log.exception("gateways_not_looked_at")
@@ -93,8 +98,11 @@ class Watching:
 
     def _settle(self) -> None:
         """Forget what was restored of routes that are gone, unless some of what there was can't be read yet."""
+        if self._is_settled:
+            self._brake.forget_others()
+            return
         reasons = {problem.reason for source in self._pipeline.sources() for problem in source.problems}
-        if not (self._is_settled or self._pipeline.is_waiting or NOTHING_DECLARED in reasons):
+        if not (self._pipeline.is_waiting or NOTHING_DECLARED in reasons):
             self._is_settled = True
             self._memory.settle()
             self.judge.settled()
@@ -106,7 +114,11 @@ class Watching:
     def _judged(self, verdicts: Mapping[RouteKey, Verdict]) -> None:
         for route in verdicts:
             self._memory.conclude(route, self.judge.conclusion(route))
-        self._pipeline.observe(FactChanges(verdicts))
+        self._brake.take(verdicts)
+
+    def _reading(self, route: RouteKey) -> Reading | None:
+        found = self.judge.reading(route)
+        return replace(found, held=True) if found is not None and self._brake.holds(route) else found
 
     def _noted(self, routes: Iterable[RouteKey]) -> None:
         self.book.noted(routes)

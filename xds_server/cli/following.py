@@ -114,6 +114,10 @@ def _told(event: Happened) -> str:
             numbers = f", {watched(data)} {number(data['lag'])} of {number(data['threshold'])}"
             value = numbers if data["lag"] is not None else ""
             return f"{head}  {data['group']} {data['route']}: {data['decision']}{leads} ({data['reason']}{value})"
+        case "switch":
+            after = data["after"] or {}
+            now = after.get("value", after.get("state", "taken back"))
+            return f"{head}  {data['target']}: {now} by {data['by']}: {data['reason']}"
         case _:
             rest = {key: value for key, value in data.items() if key != "at"}
             return f"{head}  {json.dumps(rest, ensure_ascii=False)}"

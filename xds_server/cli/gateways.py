@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from xds_server.cli import switches
 from xds_server.cli.tables import age, moment, short, show
 from xds_server.cli.text import clean
 
@@ -15,7 +16,7 @@ _SHOWN = 20
 
 
 def show_list(answer: Json) -> None:
-    """A line per gateway, then the routes that do not lead to their primary backends, or what they watch is unknown."""
+    """A line per gateway, then the routes that stand out: elsewhere, by a switch, or of unknown values."""
     columns = ["NAMESPACE", "NAME", "GROUP", "PHASE", "READY", "ROUTES", "ELSEWHERE", "UNKNOWN", "ACKED"]
     show(columns, [_line(gateway) for gateway in answer["gateways"]])
     apart = [(gateway, route) for gateway in answer["gateways"] for route in gateway["routes"] if _stands_out(route)]
@@ -25,6 +26,7 @@ def show_list(answer: Json) -> None:
         print(clean(f"{gateway['namespace']}/{gateway['name']}/{route['name']}: {_told(route)}"))
     if len(apart) > _SHOWN:
         print(f"and {len(apart) - _SHOWN} more routes; tidegate gateways NAMESPACE/NAME shows those of one gateway")
+    _show_switches(answer["switches"])
 
 
 def show_details(answer: Json) -> None:
@@ -53,6 +55,14 @@ def show_details(answer: Json) -> None:
             ["ROUTE", "DECISION", "REASON", "SINCE", "VALUE", "THRESHOLD", "RECOVER", "AGE", "BACKEND", "WATCHES"],
             [_route(each) for each in gateway["routes"]],
         )
+    _show_switches(answer["switches"])
+
+
+def _show_switches(answer: Json) -> None:
+    """Below the gateways, the switches that are set above them; nothing where none is."""
+    if switches.lines(answer) or switches.breaker(answer) is not None:
+        print()
+        switches.show_all(answer)
 
 
 def watched(told: Json) -> str:
@@ -75,7 +85,7 @@ def _line(gateway: Json) -> list[str]:
 
 
 def _stands_out(route: Json) -> bool:
-    return route["decision"] != "primary" or route["unknown"] is not None
+    return route["decision"] != "primary" or route["unknown"] is not None or route["reason"] != "healthy"
 
 
 def _told(route: Json) -> str:

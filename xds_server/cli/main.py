@@ -14,6 +14,9 @@ from typing import Annotated
 
 import typer
 
+from xds_server.cli.options import ADMIN, Admin, Ca, Output, TokenFile, View
+from xds_server.cli.switching import switch
+
 app = typer.Typer(
     name="tidegate",
     help="An xDS control plane for fleets of Envoy.",
@@ -57,27 +60,7 @@ class Report(StrEnum):
     JSON = "json"
 
 
-class View(StrEnum):
-    """A table for people, or the admin API's JSON as it is."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Directories or files, as `serve` takes them.")]
-Admin = Annotated[str, typer.Option("--admin", metavar="URL", envvar="TIDEGATE_ADMIN_URL", help="The admin API.")]
-TokenFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--token-file", metavar="FILE", envvar="TIDEGATE_ADMIN_TOKEN_FILE", help="File with the token to show."
-    ),
-]
-Ca = Annotated[
-    Path | None,
-    typer.Option("--ca", metavar="FILE", envvar="TIDEGATE_ADMIN_CA", help="Authority of its certificate (PEM)."),
-]
-Output = Annotated[View, typer.Option("-o", "--output", help="A table, or the API's JSON as it is.")]
-ADMIN = "http://127.0.0.1:19000"
 
 
 def _show_version(*, wanted: bool) -> None:
@@ -317,6 +300,18 @@ def rollback(
     if version is None:
         raise typer.Exit(operating.release(access, group, reason, as_json=as_json))
     raise typer.Exit(operating.rollback(access, group, version, reason, as_json=as_json))
+
+
+app.add_typer(switch)
+
+
+@app.command()
+def switches(admin: Admin = ADMIN, token_file: TokenFile = None, ca: Ca = None, output: Output = View.TABLE) -> None:
+    """Show which switches are set, by whom, why and until when."""
+    from xds_server.cli.client import Access
+    from xds_server.cli.switches import show_switches
+
+    raise typer.Exit(show_switches(Access(admin, token_file, ca), as_json=output is View.JSON))
 
 
 @app.command()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from xds_server.cli import gateways as gateway_views, nodes as node_views
-from xds_server.cli.client import Access, AdminError, Client, decoded
+from xds_server.cli.answers import answered
+from xds_server.cli.client import Access, Client
 from xds_server.cli.tables import age, moment, short, show
 from xds_server.cli.text import clean
 
@@ -16,68 +16,55 @@ Json = Mapping[str, Any]
 
 def status(admin: Access, *, as_json: bool) -> int:
     """All groups."""
-    return _answer(lambda: Client(admin).get("v1", "groups"), _show_groups, as_json=as_json)
+    return answered(lambda: Client(admin).get("v1", "groups"), _show_groups, as_json=as_json)
 
 
 def nodes(admin: Access, node: str | None, group: str | None, *, as_json: bool) -> int:
     """All nodes, or one with its details."""
     if node is None:
         ask = lambda: Client(admin).get("v1", "nodes", query={"group": group})  # noqa: E731
-        return _answer(ask, node_views.show_list, as_json=as_json)
-    return _answer(lambda: Client(admin).get("v1", "nodes", node), node_views.show_details, as_json=as_json)
+        return answered(ask, node_views.show_list, as_json=as_json)
+    return answered(lambda: Client(admin).get("v1", "nodes", node), node_views.show_details, as_json=as_json)
 
 
 def gateways(admin: Access, gateway: str | None, *, as_json: bool) -> int:
     """All gateways, or one (`NAMESPACE/NAME`) with its routes."""
     if gateway is None:
-        return _answer(lambda: Client(admin).get("v1", "gateways"), gateway_views.show_list, as_json=as_json)
+        return answered(lambda: Client(admin).get("v1", "gateways"), gateway_views.show_list, as_json=as_json)
     namespace, _, name = gateway.rpartition("/")
     ask = lambda: Client(admin).get("v1", "gateways", namespace or "default", name)  # noqa: E731
-    return _answer(ask, gateway_views.show_details, as_json=as_json)
+    return answered(ask, gateway_views.show_details, as_json=as_json)
 
 
 def diff(admin: Access, group: str, older: str | None, newer: str | None, *, as_json: bool) -> int:
     """The difference of two versions."""
     query = {"from": older, "to": newer}
-    return _answer(lambda: Client(admin).get("v1", "groups", group, "diff", query=query), _show_diff, as_json=as_json)
+    return answered(lambda: Client(admin).get("v1", "groups", group, "diff", query=query), _show_diff, as_json=as_json)
 
 
 def explain(admin: Access, group: str, key: str, name: str, *, as_json: bool) -> int:
     """What made a resource."""
     query = {"group": group, "type": key, "name": name}
-    return _answer(lambda: Client(admin).get("v1", "explain", query=query), _show_explanation, as_json=as_json)
+    return answered(lambda: Client(admin).get("v1", "explain", query=query), _show_explanation, as_json=as_json)
 
 
 def rollback(admin: Access, group: str, to: str, reason: str, *, as_json: bool) -> int:
     """Hold a group at a version."""
     body = {"to": to, "reason": reason}
     ask = lambda: Client(admin).send("POST", "v1", "groups", group, "rollback", body=body)  # noqa: E731
-    return _answer(ask, _show_group, as_json=as_json)
+    return answered(ask, _show_group, as_json=as_json)
 
 
 def release(admin: Access, group: str, reason: str, *, as_json: bool) -> int:
     """Release a group that is held."""
     body = {"reason": reason}
     ask = lambda: Client(admin).send("DELETE", "v1", "groups", group, "rollback", body=body)  # noqa: E731
-    return _answer(ask, _show_group, as_json=as_json)
+    return answered(ask, _show_group, as_json=as_json)
 
 
 def audit(admin: Access, limit: int, *, as_json: bool) -> int:
     """The newest entries of the audit log."""
-    return _answer(lambda: Client(admin).get("v1", "audit", query={"limit": str(limit)}), _show_audit, as_json=as_json)
-
-
-def _answer(ask: Callable[[], bytes], view: Callable[[Json], None], *, as_json: bool) -> int:
-    try:
-        body = ask()
-        if as_json:
-            print(body.decode())
-        else:
-            view(decoded(body))
-    except AdminError as error:
-        print(clean(f"tidegate: {error}"), file=sys.stderr)
-        return 1
-    return 0
+    return answered(lambda: Client(admin).get("v1", "audit", query={"limit": str(limit)}), _show_audit, as_json=as_json)
 
 
 def _show_groups(answer: Json) -> None:

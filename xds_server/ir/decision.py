@@ -49,7 +49,8 @@ class GatewayReport:
     """What derivation has to say of a gateway: the rest of its status comes from nodes and observers.
 
     `invalid` are the problems that make it not accepted, `unresolved` those of references; `routes` are all that are
-    served. `applied` is a hash of what was derived from it.
+    served. `applied` is a hash of what was derived from it. `held` names the routes that are frozen at something else than
+    what is declared.
     """
 
     key: GatewayKey
@@ -61,3 +62,4 @@ class GatewayReport:
     invalid: tuple[Problem, ...] = ()
     unresolved: tuple[Problem, ...] = ()
     applied: str = ""
+    held: tuple[str, ...] = ()

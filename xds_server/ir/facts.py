@@ -157,7 +157,7 @@ class Reading:
 
     `value` counts as the route's rule has it; None where it is unknown, and then `unknown` says why. `last` is the last
     value that was known (None: none ever was), `sampled` when it was taken (POSIX seconds; 0.0: never). `state` and
-    `breaker` are the observer's.
+    `breaker` are the observer's. `held` tells that the verdict does not count: the breaker on degradation holds it.
     """
 
     watch: Watch
@@ -167,6 +167,7 @@ class Reading:
     sampled: float
     state: str
     verdict: Verdict
+    held: bool = False
 
     @property
     def watches(self) -> str:

@@ -111,7 +111,8 @@ class Gateway:
     """One DynamicGateway, as far as it is valid.
 
     `problems` are those of the object itself (they make it not accepted): what they concern is not in `routes` and
-    `listeners`. `seniority` sorts gateways: of two that claim the same, the one that sorts first keeps it.
+    `listeners`. `seniority` sorts gateways: of two that claim the same, the one that sorts first keeps it. `held` names
+    the routes that are frozen at something else than what is declared.
     """
 
     key: GatewayKey
@@ -123,3 +124,4 @@ class Gateway:
     generation: int = 0
     problems: tuple[Problem, ...] = ()
     seniority: tuple[str, str, int] = ("", "", 0)
+    held: tuple[str, ...] = ()

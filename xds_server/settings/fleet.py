@@ -93,14 +93,14 @@ class Provision(Section):
 
 
 class DegradationBreaker(Section):
-    """When too much is degraded at once to be true: further degradations are held back."""
+    """When too much would degrade at once to be true: verdicts are held, and decisions stay as they are."""
 
     percent: Percent = 50
-    """Part of the routes."""
+    """It trips when more than this part of all routes that watch anything comes to be over; 100: never."""
     window: Interval = 60.0
-    """Degraded within so long."""
+    """Within so long; and so long few enough must be over before it closes by itself."""
     minimum: Count = 4
-    """With fewer routes than this it never holds back."""
+    """With fewer such routes than this it never trips."""
 
 
 class Degradation(Section):

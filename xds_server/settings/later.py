@@ -16,7 +16,6 @@ LATER = frozenset(
         "xds.auth.token_review",
         "rollout",
         "provision",
-        "degradation",
         "kubernetes",
     }
 )

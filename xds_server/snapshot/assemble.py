@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from xds_server.ir.declared import Unit
 from xds_server.ir.facts import NO_FACTS, FactChanges
 from xds_server.ir.problem import Problem
+from xds_server.ir.switches import FrozenRoutes, Switches
 from xds_server.snapshot.catalog import Catalog
 from xds_server.snapshot.closure import Closure, Key, Prune
 from xds_server.snapshot.compile import Address, Decode, compile_unit, duplicate
 from xds_server.snapshot.derivation import Derivation, Deriving, Locate, Round, declared_natively
-from xds_server.snapshot.hold import Types, pin
+from xds_server.snapshot.hold import Types
 from xds_server.snapshot.objects import NOTHING_GOOD, LastGood
 from xds_server.snapshot.seeds import Seeds, nothing_declared
-from xds_server.snapshot.snapshot import Change, Hold, LeftOut, Snapshot
+from xds_server.snapshot.serving import NOTHING, Serving, Wanted
+from xds_server.snapshot.snapshot import Behind, Change, Hold, LeftOut, Snapshot
 from xds_server.snapshot.typeset import empty
 from xds_server.wire.resource import Resource
 from xds_server.wire.types import KEY_BY_URL
 
 _CHANGES_NAMED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What a group would be served if nothing held it."""
-
-    types: Types
-    left_out: tuple[LeftOut, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +65,8 @@ class Assembler:
         self._decode = decode
         self._prune = prune
         self._closures: dict[str, Closure] = {}
-        self._wanted: dict[str, _Wanted] = {}
-        self._published: dict[str, Snapshot] = {}
-        self._held: dict[str, Types] = {}
+        self._wanted: dict[str, Wanted] = {}
+        self._serving = Serving()
         self._waiting: set[Address] = set()
         self.faults: dict[Address, Exception] = {}
         """What could not be taken over in the last `apply` by a fault of ours; the next one tries it again."""
@@ -87,21 +80,48 @@ class Assembler:
             closure = self._closures[snapshot.group] = Closure(self._prune)
             resources = (resource for typeset in snapshot.types.values() for resource in typeset)
             closure.restore(resources, [(each.type_url, each.name) for each in snapshot.left_out if each.partial])
-            self._wanted[snapshot.group] = _Wanted(snapshot.types, snapshot.left_out)
-            self._published[snapshot.group] = snapshot
-            if snapshot.held is not None:
-                self._held[snapshot.group] = snapshot.types
+            self._wanted[snapshot.group] = Wanted(snapshot.types, snapshot.left_out)
+            self._serving.restore(snapshot)
         self._seeds.plant(declared_natively(snapshots), ranks)
         if self._derivation is not None:
             self._derivation.plant(snapshots, good, ranks)
 
     def hold(self, group: str, held: Hold | None, version: Snapshot | None, origin: Change, now: float) -> Snapshot:
         """Hold a group at a version from now on, or release it (None for both); the snapshot that comes of it."""
-        if version is not None:
-            self._held[group] = version.types
-        else:
-            self._held.pop(group, None)
-        return self._publish(group, self._wanted.setdefault(group, _Wanted({}, ())), held, origin, now)
+        self._serving.hold(group, version)
+        return self._serving.publish(group, self._wanted.setdefault(group, NOTHING), held, origin, now)
+
+    def begin(self, switches: Switches, frozen: FrozenRoutes) -> FrozenRoutes:
+        """Have the next `apply`, and all after it, go by these switches; what is kept of the routes that are frozen now.
+
+        `frozen` is what is known of them; what is not is kept as it is now.
+        """
+        self._serving.govern(switches)
+        return self._derivation.govern(switches, frozen) if self._derivation is not None else {}
+
+    def govern(
+        self,
+        switches: Switches,
+        frozen: FrozenRoutes,
+        origin: Change,
+        now: float,
+        only: Collection[str] | None = None,
+    ) -> tuple[list[Snapshot], FrozenRoutes]:
+        """Go by these switches; the snapshots that come of it, and what is kept of the routes that are frozen now.
+
+        For `frozen` see `begin`, for `now` and `only` see `apply`.
+        """
+        kept = self.begin(switches, frozen)
+        made = {snapshot.group: snapshot for snapshot in self.apply((), now, only, origin=origin)}
+        for group, wanted in self._wanted.items():
+            if group not in made and (snapshot := self._serving.settle(group, wanted, origin, now)) is not None:
+                made[group] = snapshot
+        return list(made.values()), kept
+
+    @property
+    def behind(self) -> Mapping[str, Behind]:
+        """The groups that are not served what is wanted, because of a switch."""
+        return self._serving.behind
 
     def problems(self, rank: int, source: str) -> list[Problem]:
         """All standing problems of a source."""
@@ -133,11 +153,13 @@ class Assembler:
         now: float,
         only: Collection[str] | None = None,
         facts: FactChanges = NO_FACTS,
+        *,
+        origin: Change | None = None,
     ) -> list[Snapshot]:
         """Take batches in; the new snapshots of the groups where what is served, or left out, is not as before.
 
         `now` (POSIX seconds) is the time of their creation. With `only` other groups wait for the next call without.
-        `facts` are those that have changed.
+        `facts` are those that have changed; `origin` tells what else made the change.
         """
         changes: dict[str, list[str]] = {}
         for batch in batches:
@@ -149,7 +171,8 @@ class Assembler:
             changes["observers"] = [f"{route}: {verdict}" for route, verdict in facts.verdicts.items()]
         if facts.fleets:
             changes["fleet"] = [f"{group}: quotas are shared by {size}" for group, size in facts.fleets.items()]
-        origin = Change(", ".join(changes), _summary([each for named in changes.values() for each in sorted(named)]))
+        named = [each for keys in changes.values() for each in sorted(keys)]
+        origin = origin or Change(", ".join(changes), _summary(named))
         groups: dict[str, dict[Key, Resource | None]] = {}
         for group, url, name in self._waiting:
             if only is None or group in only:
@@ -235,24 +258,8 @@ class Assembler:
         left_out = tuple(sorted(told, key=lambda each: (each.type_url, each.name)))
         if before is not None and before.left_out == left_out and _same(before.types, types):
             return None
-        wanted = self._wanted[group] = _Wanted(types, left_out)
-        published = self._published.get(group)
-        held = published.held if published else None
-        types = pin(types, self._held[group]) if group in self._held else types
-        if published is None or published.left_out != left_out or not _equal(published.types, types):
-            return self._publish(group, wanted, held, origin, now)
-        if _unknown(published.types) == _unknown(types):
-            return None
-        # The content is as before; some of it was not known to this process, and is now.
-        filled = self._published[group] = replace(published, types=types)
-        return filled
-
-    def _publish(self, group: str, wanted: _Wanted, held: Hold | None, origin: Change, now: float) -> Snapshot:
-        types = pin(wanted.types, self._held[group]) if group in self._held else wanted.types
-        before = self._published.get(group)
-        seq = before.seq + 1 if before else 1
-        snapshot = self._published[group] = Snapshot(group, seq, now, types, wanted.left_out, origin, held)
-        return snapshot
+        wanted = self._wanted[group] = Wanted(types, left_out)
+        return self._serving.settle(group, wanted, origin, now)
 
 
 def _by_type(served: Mapping[Key, Resource | None]) -> dict[str, dict[str, Resource | None]]:
@@ -264,19 +271,6 @@ def _by_type(served: Mapping[Key, Resource | None]) -> dict[str, dict[str, Resou
 
 def _same(before: Types, after: Types) -> bool:
     return before.keys() == after.keys() and all(before[url] is after[url] for url in after)
-
-
-def _equal(before: Types, after: Types) -> bool:
-    """Whether both have the same content of every type, whichever of it is known to this process."""
-    return _versions(before) == _versions(after)
-
-
-def _versions(types: Types) -> dict[str, str]:
-    return {url: typeset.version for url, typeset in types.items() if len(typeset)}
-
-
-def _unknown(types: Types) -> dict[str, frozenset[str]]:
-    return {url: typeset.unknown for url, typeset in types.items() if typeset.unknown}
 
 
 def _summary(keys: list[str]) -> str:

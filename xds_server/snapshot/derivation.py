@@ -18,6 +18,7 @@ from xds_server.ir.gateway import GatewayKey
 from xds_server.ir.objects import ObjectKey, Standing
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
+from xds_server.ir.switches import FrozenRoutes, Switches
 from xds_server.snapshot.catalog import Catalog
 from xds_server.snapshot.compile import Address
 from xds_server.snapshot.objects import LastGood, ObjectStore
@@ -57,6 +58,12 @@ class Deriving(Protocol):
 
     def update(self, objects: Mapping[ObjectKey, Standing | None], facts: FactChanges) -> Round:
         """Take changes in (None: gone), at the price of what they touch; what came of them."""
+
+    def govern(self, switches: Switches, frozen: FrozenRoutes) -> FrozenRoutes:
+        """Have the next update go by these switches; what is kept from now on of the routes that they freeze.
+
+        That is what is known of them (`frozen`), and of the others how they are now.
+        """
 
 
 class _Unread(NamedTuple):
@@ -153,6 +160,10 @@ class Derivation:
             whole = {each: resource for each, resource in self._deriving.resources.items() if each[0] == group}
             touched |= self._catalog.put(_RANK, group, whole)
         return touched
+
+    def govern(self, switches: Switches, frozen: FrozenRoutes) -> FrozenRoutes:
+        """See `Deriving.govern`."""
+        return self._deriving.govern(switches, frozen)
 
     @property
     def is_waiting(self) -> bool:

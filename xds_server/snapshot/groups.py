@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Set as AbstractSet
 
 from xds_server.snapshot.closure import Prune
-from xds_server.snapshot.snapshot import Snapshot
+from xds_server.snapshot.snapshot import Behind, Snapshot
 from xds_server.snapshot.typeset import Typeset
 from xds_server.snapshot.views import Views
 from xds_server.wire.resource import Resource
@@ -38,11 +38,15 @@ class Tally:
 
 
 class Group:
-    """One group: its snapshots, newest last, and their tallies; `views` tell what of the newest each stream is offered."""
+    """One group: its snapshots, newest last, and their tallies; `views` tell what of the newest each stream is offered.
+
+    `behind` tells that a switch keeps it from what is declared.
+    """
 
     def __init__(self, name: str, keep: int, later: Later, age: float, prune: Prune) -> None:
         self.name = name
         self.views = Views(lambda: self.current, prune)
+        self.behind: Behind | None = None
         self._age = age
         self._keep = keep
         self._history: list[tuple[Snapshot, Tally]] = []

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Protocol
 
 import structlog
 
@@ -20,10 +19,12 @@ from xds_server.ir.events import EventKind
 from xds_server.ir.facts import NO_FACTS, FactChanges
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
+from xds_server.ir.switches import FrozenRoutes, Switches
 from xds_server.snapshot.assemble import Assembler, Batch
 from xds_server.snapshot.derivation import Round
 from xds_server.snapshot.feed import Feed, SourceReport
 from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.meter import Meter, Trace, Traced
 from xds_server.snapshot.objects import NOTHING_GOOD, LastGood
 from xds_server.snapshot.snapshot import Change, Hold, Snapshot
 
@@ -37,36 +38,6 @@ class Coalesce:
     quiet: float = 0.01
     most: float = 0.1
 
-
-class Meter(Protocol):
-    """What the pipeline tells of its work."""
-
-    def built(self, seconds: float) -> None:
-        """An assembly took that long."""
-
-    def published(self, group: str) -> None:
-        """A group got a new snapshot."""
-
-    def push_latency(self, seconds: float) -> None:
-        """From the first change of a batch to its snapshot being handed to the streams."""
-
-
-class Trace(Protocol):
-    """The trace of one round of changes; times are of the monotonic clock."""
-
-    @property
-    def id(self) -> str:
-        """The trace's id; "" where there is none."""
-
-    def assembled(self, began: float, ended: float) -> None:
-        """The snapshots were made between these times."""
-
-    def published(self, attributes: Mapping[str, str | int], types: Mapping[str, str], began: float) -> None:
-        """A group is served a snapshot; `types` are the types that changed, with their versions."""
-
-
-Traced = Callable[[float], AbstractContextManager[Trace | None]]
-"""Begins the trace of what began at that time; None where nothing is traced."""
 
 Emit = Callable[[EventKind, dict[str, object]], object]
 Keep = Callable[[Snapshot], None]
@@ -151,7 +122,23 @@ class Pipeline:
         async with self._assembling:
             snapshot = await asyncio.to_thread(self._assembler.hold, group, held, version, origin, time.time())
             self._publish(snapshot)
+            self._note_behind()
         return snapshot
+
+    def begin(self, switches: Switches, frozen: FrozenRoutes) -> FrozenRoutes:
+        """Go by these switches from the start: as `govern`, but to be called after `restore` and before `run`."""
+        return self._assembler.begin(switches, frozen)
+
+    async def govern(self, switches: Switches, frozen: FrozenRoutes, why: str) -> FrozenRoutes:
+        """Go by these switches from now on; once done, what is kept of the routes that are frozen now."""
+        async with self._assembling:
+            only = None if self.synced.is_set() else self._restored
+            started = time.monotonic()
+            snapshots, kept = await asyncio.to_thread(
+                self._assembler.govern, switches, frozen, Change("switch", why), time.time(), only
+            )
+            self._settle(snapshots, started, started)
+        return kept
 
     @property
     def is_waiting(self) -> bool:
@@ -216,29 +203,38 @@ class Pipeline:
             self._stumble(error)
             self._note_taken_in(handed)
             return
-        ended = time.monotonic()
-        self._meter.built(ended - started)
+        self._meter.built(time.monotonic() - started)
         for rank, feed in synced:
             feed.problems = self._assembler.problems(rank, feed.name)
             feed.objects = self._assembler.objects(rank)
-        self._publish_all(snapshots, first, started, ended)
-        self._tell(self._assembler.derived)
-        for (group, url, name), fault in self._assembler.faults.items():
-            _log.error("assembly_failed", group=group, type=url, name=name, exc_info=fault)
-            self._stumble(fault)
+        self._settle(snapshots, first, started)
         if is_whole:
             self._groups.set_synced()
             self.synced.set()
         self._report()
         self._note_taken_in(handed)
 
-    def _publish_all(self, snapshots: Sequence[Snapshot], first: float, started: float, ended: float) -> None:
-        """Publish what came of changes of which the first was seen at `first`, and that were assembled in between."""
+    def _settle(self, snapshots: Sequence[Snapshot], first: float, started: float) -> None:
+        """Publish and tell what came of a round."""
+        self._publish_all(snapshots, first, started)
+        self._note_behind()
+        self._tell(self._assembler.derived)
+        for (group, url, name), fault in self._assembler.faults.items():
+            _log.error("assembly_failed", group=group, type=url, name=name, exc_info=fault)
+            self._stumble(fault)
+
+    def _note_behind(self) -> None:
+        behind = self._assembler.behind
+        for group in self._groups:
+            group.behind = behind.get(group.name)
+
+    def _publish_all(self, snapshots: Sequence[Snapshot], first: float, started: float) -> None:
+        """Publish what came of changes of which the first was seen at `first`, and of which assembly has just ended."""
         if not snapshots:
             return
         with self._traced(first) as trace:
             if trace is not None:
-                trace.assembled(started, ended)
+                trace.assembled(started, time.monotonic())
             for snapshot in snapshots:
                 self._publish(snapshot, trace)
         self._meter.push_latency(time.monotonic() - first)

@@ -55,6 +55,18 @@ class Hold:
     since: float
 
 
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """That a group is not served what is declared: the version that it would be, and the switch that keeps it back.
+
+    `reason` is ReadOnly or Frozen, `message` says who set the switch, and why.
+    """
+
+    version: str
+    reason: str
+    message: str
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """An immutable, self-consistent set of resources of one group.

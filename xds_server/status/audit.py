@@ -50,18 +50,25 @@ class Audit:
         return entry
 
     def emit(self, kind: EventKind, data: Mapping[str, object]) -> None:
-        """Tell an event to all who follow; of a version and a degradation there is an entry of the same number, too."""
+        """Tell an event to all who follow; of a version, a degradation and a switch there is an entry of the same number, too."""
         event = self._bus.emit(kind, data)
         if kind is EventKind.VERSION:
             self._add_version(event)
         elif kind is EventKind.DEGRADATION:
             self._add_degradation(event)
+        elif kind is EventKind.SWITCH:
+            self._add_switch(event)
 
     def _add_degradation(self, event: Event) -> None:
         data = event.data
         target, reason, version = str(data["route"]), str(data["reason"]), str(data["version"])
         before, after = data["before"], data["after"]
         self._add(Entry(event.id, event.at, "tidegate", Action.DEGRADATION, target, reason, before, after, version))
+
+    def _add_switch(self, event: Event) -> None:
+        data = event.data
+        target, actor, reason = str(data["target"]), str(data["by"]), str(data["reason"])
+        self._add(Entry(event.id, event.at, actor, Action.SWITCH, target, reason, data["before"], data["after"], ""))
 
     def _add_version(self, event: Event) -> None:
         data = event.data

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xds_server.ir.gateway import GatewayKey
 from xds_server.snapshot.groups import Group
-from xds_server.snapshot.snapshot import LeftOut
+from xds_server.snapshot.snapshot import Behind, LeftOut
 from xds_server.status.tracker import NodeCounts, Tracker
 from xds_server.wire.types import key_of
 
@@ -23,7 +23,7 @@ class Delivery:
 
     `version` is what it is served, "" before anything is. `held` says by whom it is held at a version, `refusal` what a
     node that refuses something of it says; both "" where that is not so. `acked` is the last version that every
-    connected node had. `left_out` is what of a gateway's own resources is not served, by gateway.
+    connected node had. `behind` tells that a switch keeps it from what is declared. `left_out` is what of a gateway's own resources is not served, by gateway.
     """
 
     version: str = ""
@@ -32,6 +32,7 @@ class Delivery:
     refusal: str = ""
     acked: str = ""
     left_out: tuple[tuple[GatewayKey, LeftOut], ...] = ()
+    behind: Behind | None = None
 
 
 def delivery_of(group: Group | None, tracker: Tracker, acked: str) -> Delivery:
@@ -55,6 +56,7 @@ def delivery_of(group: Group | None, tracker: Tracker, acked: str) -> Delivery:
             for origin in each.origins
             if origin.kind == KIND
         ),
+        group.behind,
     )
 
 

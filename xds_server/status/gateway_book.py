@@ -109,6 +109,13 @@ class GatewayBook:
         """All gateways, by namespace and name."""
         return sorted(self._reports)
 
+    def knows(self, route: str) -> bool:
+        """Whether a route (`namespace/gateway/route`) is served."""
+        namespace, _, rest = route.partition("/")
+        gateway, _, name = rest.partition("/")
+        report = self._reports.get(GatewayKey(namespace, gateway))
+        return report is not None and any(each.key.route == name for each in report.routes)
+
     def watched(self) -> Counter[Query]:
         """What routes watch, and how many watch it."""
         return Counter(

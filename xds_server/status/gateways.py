@@ -13,7 +13,7 @@ from typing import NamedTuple
 from xds_server.ir.decision import Choice, GatewayReport, RouteReport
 from xds_server.ir.facts import LagQuery, Reading, RouteKey
 from xds_server.ir.problem import Problem
-from xds_server.snapshot.snapshot import LeftOut
+from xds_server.snapshot.snapshot import Behind, LeftOut
 from xds_server.status.conditions import (
     ACCEPTED,
     DEGRADED,
@@ -33,6 +33,8 @@ Readings = Callable[[RouteKey], Reading | None]
 
 _QUERY = 120
 """Characters of a Prometheus query that a message repeats; the route's `watches` has all of it."""
+_WAITING = ("NotPublished", "NoNodes", "Pending", "Held", "ReadOnly", "Frozen")
+"""The reasons of a gateway that is not programmed, and with which nothing is wrong."""
 
 _UNHEALTHY = (Choice.FAIL_OPEN, Choice.REJECTED)
 
@@ -94,6 +96,9 @@ def _problems(kind: str, problems: tuple[Problem, ...], fine: str) -> Condition:
 
 def _degraded(report: GatewayReport, readings: Readings, now: float) -> Condition:
     """Unknown wins: what can't be told now may be worse than what is told."""
+    held = list(_held(report, readings))
+    if held:
+        return Condition(DEGRADED, Status.UNKNOWN, "BreakerOpen", told(held))
     unknown = list(_unknown(report, readings, now))
     elsewhere = [each for each in report.routes if each.decision.choice is not Choice.PRIMARY]
     stuck = [each for each in report.routes if each not in elsewhere and each.decision.reason != "healthy"]
@@ -132,6 +137,17 @@ def _unknown(report: GatewayReport, readings: Readings, now: float) -> Iterator[
         )
 
 
+def _held(report: GatewayReport, readings: Readings) -> Iterator[str]:
+    """A sentence for each route whose verdict does not count, since too many routes would degrade at once."""
+    for route in report.routes:
+        reading = readings(route.key)
+        if reading is not None and reading.held:
+            yield (
+                f"route {route.key.route}: {_subject(reading)} is {reading.verdict}, but too many routes would degrade at"
+                f" once: decisions are held, it stays {route.decision.choice}"
+            )
+
+
 def _where(route: RouteReport) -> str:
     """A route's decision in words."""
     decision = route.decision
@@ -139,28 +155,51 @@ def _where(route: RouteReport) -> str:
     return f"route {route.key.route}: {decision.choice} ({decision.reason}){leads}"
 
 
+def _not_programmed(reason: str, message: str) -> Condition:
+    return Condition(PROGRAMMED, Status.FALSE, reason, message)
+
+
 def _programmed(report: GatewayReport, delivery: Delivery, own: list[LeftOut]) -> Condition:
+    kept_back = _kept_back(report, delivery)
+    if kept_back is not None:
+        return kept_back
     nodes, short = delivery.nodes, delivery.version[:8]
-
-    def no(reason: str, message: str) -> Condition:
-        return Condition(PROGRAMMED, Status.FALSE, reason, message)
-
-    if not delivery.version:
-        return no("NotPublished", f"group {report.group} is served nothing yet")
-    if delivery.held:
-        return no("Held", f"group {report.group} is held {delivery.held}")
     if own:
-        return no(own[0].reason, told([f"{each.name} is not served as declared: {each.message}" for each in own]))
+        messages = [f"{each.name} is not served as declared: {each.message}" for each in own]
+        return _not_programmed(own[0].reason, told(messages))
     if not report.policy.require_envoy_ack:
         return Condition(PROGRAMMED, Status.TRUE, "Published", f"version {short} is served; requireEnvoyAck is false")
     if delivery.refusal:
-        return no("Refused", f"Envoy refuses something of version {short} of group {report.group}: {delivery.refusal}")
+        message = f"Envoy refuses something of version {short} of group {report.group}: {delivery.refusal}"
+        return _not_programmed("Refused", message)
     if not nodes.connected:
-        return no("NoNodes", f"no Envoy of group {report.group} is connected")
+        return _not_programmed("NoNodes", f"no Envoy of group {report.group} is connected")
     if nodes.acked < nodes.connected:
         missing = nodes.connected - nodes.acked
-        return no("Pending", f"{missing} of {nodes.connected} Envoys have not accepted all of version {short} yet")
+        message = f"{missing} of {nodes.connected} Envoys have not accepted all of version {short} yet"
+        return _not_programmed("Pending", message)
     return Condition(PROGRAMMED, Status.TRUE, PROGRAMMED, f"all {nodes.connected} Envoys have accepted version {short}")
+
+
+def _kept_back(report: GatewayReport, delivery: Delivery) -> Condition | None:
+    """That what is declared is not what is served, because somebody wants it so, or since nothing is served yet."""
+    if not delivery.version:
+        return _not_programmed("NotPublished", f"group {report.group} is served nothing yet")
+    if delivery.held:
+        return _not_programmed("Held", f"group {report.group} is held {delivery.held}")
+    if delivery.behind is not None:
+        return _not_programmed(delivery.behind.reason, _behind(report.group, delivery.behind))
+    if report.held:
+        routes = ", ".join(report.held)
+        return _not_programmed(
+            "Frozen", f"what is declared of these routes is not served, since they are frozen: {routes}"
+        )
+    return None
+
+
+def _behind(group: str, behind: Behind) -> str:
+    how = "nothing is published" if behind.reason == "ReadOnly" else "it is frozen"
+    return f"group {group} is not served version {behind.version[:8]}, which is declared: {how} ({behind.message})"
 
 
 def _ready(report: GatewayReport, conditions: tuple[Condition, ...]) -> Condition:
@@ -180,7 +219,7 @@ def _phase(report: GatewayReport, conditions: tuple[Condition, ...]) -> Phase:
     serves = [each for each in report.routes if each.decision.choice is not Choice.REJECTED]
     if not serves and (report.routes or not is_whole):
         return Phase.FAILED
-    if programmed.status is Status.FALSE and programmed.reason not in ("NotPublished", "NoNodes", "Pending", "Held"):
+    if programmed.status is Status.FALSE and programmed.reason not in _WAITING:
         return Phase.FAILED
     if not is_whole or any(each.decision.choice is not Choice.PRIMARY for each in report.routes):
         return Phase.DEGRADED

@@ -11,6 +11,7 @@ from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.history.store import Store
 from xds_server.status.conditions import READY, Status
 from xds_server.status.gateway_book import GatewayBook
+from xds_server.status.switchboard import Switchboard
 from xds_server.status.tracker import Tracker
 from xds_server.telemetry import names
 from xds_server.telemetry.metrics import Metrics, Readings
@@ -78,3 +79,14 @@ def observe_gateways(metrics: Metrics, book: GatewayBook) -> None:
         names.GATEWAY_UNKNOWN, lambda: [(tuple(report.key), status.unknown) for report, status in book.counted()]
     )
     metrics.observe(names.GATEWAY_READY, ready)
+
+
+def observe_switches(metrics: Metrics, board: Switchboard, groups: Groups) -> None:
+    """Have the gauges about switches, and about what they keep back, read from these parts."""
+    metrics.observe(
+        names.SWITCH,
+        lambda: [((key.name.value, key.route, switch.value.value), 1.0) for key, switch in board.switches.items()],
+    )
+    metrics.observe(names.GROUP_BEHIND, lambda: [((each.name,), float(each.behind is not None)) for each in groups])
+    metrics.observe(names.BREAKER_OPEN, lambda: [((), float(board.brake.state.since is not None))])
+    metrics.observe(names.BREAKER_HELD, lambda: [((), len(board.brake.state.held))])

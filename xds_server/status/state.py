@@ -12,6 +12,7 @@ import structlog
 from xds_server.ir.objects import Object, ObjectKey
 from xds_server.settings.root import Settings
 from xds_server.snapshot.history.store import Store, open_store
+from xds_server.snapshot.history.switches import Governed
 from xds_server.snapshot.history.writer import Writer
 from xds_server.snapshot.objects import NOTHING_GOOD, LastGood
 from xds_server.snapshot.snapshot import Snapshot
@@ -118,6 +119,16 @@ class State:
         is_stored = self.store.flushed_seq.get(group, 0) >= snapshot.seq
         return OnDisk(is_stored, self.store.flushed_hold.get(group) == snapshot.held)
 
+    @property
+    def governed(self) -> Governed:
+        """What operators had decided before."""
+        return self.store.switches.restored if self.store is not None else Governed()
+
+    def keep_governed(self, governed: Governed) -> None:
+        """Store what operators have decided some time soon."""
+        if self.store is not None:
+            self.store.switches.keep(governed)
+
     async def flushed(self) -> None:
         """Wait until everything so far is on disk."""
         for writer in self._writers():
@@ -142,5 +153,6 @@ class State:
             store.pushed.writer,
             store.decisions.writer,
             store.objects.writer,
+            store.switches.writer,
             self.journal.writer,
         ]

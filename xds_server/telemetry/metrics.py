@@ -88,6 +88,10 @@ class Metrics:
         """Count a route of a gateway that leads elsewhere now."""
         self._counters[names.TRANSITIONS].add((namespace, gateway, decision))
 
+    def breaker_tripped(self) -> None:
+        """Count that the breaker on degradation has tripped."""
+        self._counters[names.BREAKER_TRIPS].add(())
+
     def observe(self, gauge: Metric, read: Callable[[], Readings]) -> None:
         """Have a gauge of the table `names` read at each scrape, on the event loop: values by label values."""
         self._gauges[gauge] = read
@@ -108,4 +112,6 @@ class Metrics:
 
 
 def _counter(metric: Metric) -> Counter:
+    if not metric.labels:
+        return Counter(0, ((),))
     return Counter(len(metric.labels), _TYPES if metric in _BY_TYPE_ONLY else ())

@@ -156,6 +156,27 @@ TRANSITIONS = Metric(
     ("namespace", "gateway", "decision"),
     "Changes of a route's decision, by what was decided.",
 )
+SWITCH = Metric(
+    "tidegate_switch",
+    Kind.GAUGE,
+    ("switch", "route", "value"),
+    "1 for each switch that is set: read_only, freeze, degradation; `route` is * for all.",
+)
+GROUP_BEHIND = Metric(
+    "tidegate_group_behind", Kind.GAUGE, ("group",), "1 when a switch keeps the group from what is declared."
+)
+BREAKER_OPEN = Metric(
+    "tidegate_degradation_breaker_open",
+    Kind.GAUGE,
+    (),
+    "1 while decisions are held, since too many routes would degrade at once.",
+)
+BREAKER_HELD = Metric(
+    "tidegate_degradation_breaker_held_routes", Kind.GAUGE, (), "Routes whose newest verdict does not count for that."
+)
+BREAKER_TRIPS = Metric(
+    "tidegate_degradation_breaker_trips_total", Kind.COUNTER, (), "How often the breaker on degradation has tripped."
+)
 
 ALL = (
     CONNECTED_NODES,
@@ -193,5 +214,10 @@ ALL = (
     GATEWAY_READY,
     MAX_QPS_SHARE,
     TRANSITIONS,
+    SWITCH,
+    GROUP_BEHIND,
+    BREAKER_OPEN,
+    BREAKER_HELD,
+    BREAKER_TRIPS,
 )
 """Every metric, in the order in which the reference page lists them."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xds_server.derive.collection import Collection
 from xds_server.ir.decision import Decision, GatewayReport
 from xds_server.ir.facts import RouteKey, Watch
-from xds_server.ir.gateway import GatewayKey
+from xds_server.ir.gateway import Gateway, GatewayKey
 from xds_server.wire.resource import Resource
 
 ResourceKey = tuple[str, str, str]
@@ -19,10 +19,12 @@ class Derived:
     """The ends of derivation.
 
     A resource that is there again with equal bytes and origins should be the same one (`Engine.each(same=…)`): one that
-    is another is looked at again. `watches` are of the routes that are served and want to be told of something.
+    is another is looked at again. `watches` are of the routes that are served and want to be told of something. `gateways`
+    are those of the model, with the routes that are frozen as they were.
     """
 
     resources: Collection[ResourceKey, Resource]
     reports: Collection[GatewayKey, GatewayReport]
     watches: Collection[RouteKey, Watch]
     decisions: Collection[RouteKey, Decision]
+    gateways: Collection[GatewayKey, Gateway]

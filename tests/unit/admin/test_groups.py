@@ -33,6 +33,7 @@ def expected_group(world: World) -> object:
         "withheld": [],
         "stored": None,
         "held": None,
+        "behind": None,
         "left_out": [
             {
                 "type": "cds",

@@ -12,7 +12,6 @@ from tests.unit.admin.world import World
 from xds_server.admin import create_app
 
 LATER = [
-    "/v1/switches",
     "/v1/nodes/n1/configuration",
 ]
 

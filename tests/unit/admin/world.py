@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tests.unit.admin.documents import KEY, ORIGIN, cluster, endpoints, route, secret
 from xds_server.admin import AdminDeps
+from xds_server.derive.mass_breaker import BreakerState, Limits
 from xds_server.ir.backend import BackendKey
 from xds_server.ir.decision import Choice, Decision, GatewayReport, RouteReport
 from xds_server.ir.declared import NativeDocument
@@ -22,11 +23,13 @@ from xds_server.snapshot.pipeline import Coalesce, Pipeline
 from xds_server.snapshot.snapshot import Change, LeftOut, Snapshot
 from xds_server.snapshot.typeset import Typeset, empty
 from xds_server.status.audit import Audit
+from xds_server.status.brake import Brake
 from xds_server.status.config import TypeView
 from xds_server.status.events import EventBus
 from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.node import Accepted, NodeReport, Refused, Sent, TypeReport
 from xds_server.status.route_memory import RouteMemory
+from xds_server.status.switchboard import Switchboard
 from xds_server.status.tracker import Tracker
 from xds_server.status.transitions import Transitions
 from xds_server.telemetry.metrics import Metrics
@@ -164,6 +167,7 @@ class World:
         self.pipeline = Pipeline(
             Assembler(decode, prune_routes), self.groups, Coalesce(), self.metrics, self.audit.emit
         )
+        self.switches = self._switchboard()
         # It was decided before, so that nothing is told of it now.
         decided = {each.key: Kept(None, each.decision, NOW) for each in self.gateway().routes}
         self.memory = RouteMemory(lambda: NOW, restored=decided)
@@ -188,6 +192,10 @@ class World:
         ]
         for node in self.nodes:
             self.tracker.joined(node)
+
+    def _switchboard(self) -> Switchboard:
+        brake = Brake(Limits(), lambda: NOW, self.audit.emit, self.metrics, BreakerState())
+        return Switchboard(lambda: NOW, self.audit.emit, self.pipeline.govern, brake)
 
     @staticmethod
     def gateway() -> GatewayReport:
@@ -234,6 +242,7 @@ class World:
             self.store,
             self.book,
             lambda: self.observations,
+            self.switches,
             clock=lambda: NOW,
             replica=REPLICA,
         )

@@ -19,6 +19,8 @@ COMMANDS = {
     "nodes",
     "diff",
     "rollback",
+    "switch",
+    "switches",
     "audit",
     "explain",
     "events",

@@ -9,6 +9,7 @@ from xds_server.derive.decision import Candidate, Situation, decide
 from xds_server.ir.backend import BackendKey
 from xds_server.ir.decision import Choice, Decision
 from xds_server.ir.facts import Verdict
+from xds_server.ir.switches import Value
 
 PRIMARY = BackendKey("shop", "orders", 80)
 DEGRADE = BackendKey("shop", "orders-lite", 80)
@@ -43,6 +44,32 @@ ROWS = [
     (OVER, ABSENT, DOWN, None),
     (OVER, LITE_DOWN, ABSENT, None),
 ]
+
+
+FORCED = Decision(Choice.DEGRADED, DEGRADE, "forced")
+HELD_BACK = Decision(Choice.PRIMARY, PRIMARY, "degradation-off")
+
+SWITCHED = [
+    (Value.FORCED, NORMAL, LITE_UP, UP, FORCED),
+    (Value.FORCED, OVER, LITE_UP, DOWN, FORCED),
+    (Value.FORCED, NORMAL, LITE_DOWN, UP, IN_SPITE),
+    # To force all says nothing of routes that have nothing to degrade to.
+    (Value.FORCED, NORMAL, ABSENT, UP, TO_PRIMARY),
+    (Value.FORCED, NORMAL, LITE_DOWN, DOWN, REJECTED),
+    (Value.OFF, OVER, LITE_UP, UP, HELD_BACK),
+    (Value.OFF, NORMAL, LITE_UP, UP, TO_PRIMARY),
+    (Value.OFF, OVER, LITE_UP, DOWN, REJECTED),
+    (Value.AUTO, OVER, LITE_UP, UP, TO_DEGRADE),
+]
+
+
+@pytest.mark.parametrize(("mode", "verdict", "degrade", "primary", "expected"), SWITCHED)
+def test_a_switch_goes_before_the_verdict(
+    mode: Value, verdict: Verdict, degrade: Candidate, primary: Candidate, expected: Decision
+) -> None:
+    assert decide(Situation(primary, degrade, verdict, mode=mode), lambda: None) == expected
+    frozen = Situation(primary, degrade, verdict, mode=mode, frozen=OPEN)
+    assert decide(frozen, lambda: None) == Decision(Choice.FAIL_OPEN, LAST, "frozen"), "freeze goes before all"
 
 
 @pytest.mark.parametrize("last", [LAST, None])

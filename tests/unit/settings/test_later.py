@@ -21,6 +21,7 @@ history: {count: 1, age: 1, secrets: encrypt, key_file: a}
 log: {level: info, format: json}
 observers: {kafka: {clusters: {default: {bootstrap: "k:9092"}}, interval: 1, timeout: 1, ttl: 1, stall_samples: 1},
   prometheus: {url: "http://p:9090", max_age: 1, concurrency: 1, security: {token_file: t}}}
+degradation: {breaker: {percent: 1, window: 1, minimum: 1}}
 """
 
 

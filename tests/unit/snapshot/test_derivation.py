@@ -17,6 +17,7 @@ from xds_server.ir.facts import FactChanges, RouteKey, Verdict
 from xds_server.ir.objects import Object, ObjectKey, Standing
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
+from xds_server.ir.switches import FrozenRoutes, Switches
 from xds_server.snapshot.assemble import Assembler, Batch
 from xds_server.snapshot.derivation import Round
 from xds_server.snapshot.objects import NOTHING_GOOD, LastGood, ObjectStore
@@ -82,6 +83,9 @@ class Things:
             else:
                 self.resources[address] = resource
         return Round(changed, Outcome())
+
+    def govern(self, switches: Switches, frozen: FrozenRoutes) -> FrozenRoutes:
+        raise NotImplementedError
 
 
 class World:

@@ -49,6 +49,7 @@ def use_all(metrics: Metrics) -> None:
     metrics.sampled("kafka", "default", 0.02)
     metrics.sample_failed("kafka", "default", "timeout")
     metrics.decided("shop", "edge", "degraded")
+    metrics.breaker_tripped()
 
 
 def observe_all(metrics: Metrics) -> None:

@@ -18,6 +18,7 @@ from xds_server.snapshot.history.last_good import Fault, restore_group
 from xds_server.snapshot.history.objects import ObjectFile
 from xds_server.snapshot.history.pushed import PushedFile
 from xds_server.snapshot.history.segments import Bounds, GroupFiles
+from xds_server.snapshot.history.switches import SwitchFile
 from xds_server.snapshot.history.vault import Vault, read_key
 from xds_server.snapshot.history.writer import Writer
 from xds_server.snapshot.snapshot import Hold, Snapshot
@@ -64,7 +65,8 @@ class Store:
         self.pushed = PushedFile(root / "push" / "sets.changes", vault, self.failed)
         self.decisions = DecisionFile(root / "gateways" / "decisions.json", self.failed)
         self.objects = ObjectFile(root / "objects" / "objects.changes", vault, decode_object, self.failed)
-        for fault in (*self.pushed.faults, *self.decisions.faults, *self.objects.faults):
+        self.switches = SwitchFile(root / "gateways" / "switches.json", self.failed)
+        for fault in (*self.pushed.faults, *self.decisions.faults, *self.objects.faults, *self.switches.faults):
             _tell(fault)
             self.faults.append(fault)
         if vault.unopened:

@@ -15,6 +15,7 @@ from xds_server.ir.decision import Decision
 from xds_server.ir.facts import RouteKey, Verdict
 from xds_server.ir.gateway import Gateway, GatewayKey, Route
 from xds_server.ir.origin import Origin
+from xds_server.ir.switches import ALL, Value
 from xds_server.translate.gateway.claims import Claims, HostKey, HostOwner, Place, is_kept, places_of
 
 _SERVICE = "Service"
@@ -79,6 +80,8 @@ def decided_of(engine: Engine, model: Model, facts: Facts, claims: Claims) -> De
             degrade=_candidate(read, states, each.route.degrade),
             verdict=_verdict(read, facts, each.route),
             fail_open=each.fail_open,
+            mode=_mode(read, facts, each.route.key),
+            frozen=frozen.decision if (frozen := read(facts.frozen, each.route.key)) is not None else None,
         )
         return decide(situation, lambda: _recall(read, facts, states, each.route.key))
 
@@ -111,6 +114,11 @@ def _verdict(read: Read, facts: Facts, route: Route) -> Verdict:
     """One that was reached for a watch that is gone counts no more."""
     verdict = None if route.watch is None else read(facts.verdicts, route.key)
     return verdict or Verdict.NORMAL
+
+
+def _mode(read: Read, facts: Facts, route: RouteKey) -> Value:
+    """What is said of the one route goes before what is said of all."""
+    return read(facts.modes, str(route)) or read(facts.modes, ALL) or Value.AUTO
 
 
 def _recall(

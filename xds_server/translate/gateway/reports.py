@@ -34,6 +34,7 @@ def reports_of(work: Work, parts: Collection[RouteKey, RoutePart]) -> Collection
                 *_secrets(read, work, gateway),
             ),
             applied=_applied(read, work, gateway, parts),
+            held=gateway.held,
         )
 
     return work.engine.each("reports", work.model.gateways, make)
