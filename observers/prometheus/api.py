@@ -1,4 +1,4 @@
-"""One call of the query API: a POST of a form, bounded in time and size, and never sent on to another address."""
+"""One call of the query API: bounded in time and size, and never sent on to another address."""
 
 from __future__ import annotations
 
@@ -36,13 +36,18 @@ class Asked(NamedTuple):
 
 
 class Api:
-    """Keeps connections between calls, as many as are used at a time. Proxies of the environment are not used."""
+    """Keeps connections between calls, as many as are used at a time. Proxies of the environment are not used.
+
+    Queries are POSTed, as they may be long. Where that is not allowed, they go by GET from then on: some servers that
+    have this API, and proxies, know no other way (Prometheus' own client for Go does the same).
+    """
 
     def __init__(self, options: Options) -> None:
         """Nothing is opened before the first call."""
         self._options = options
         self._url = f"{options.url.rstrip('/')}/api/v1/query"
         self._session: aiohttp.ClientSession | None = None
+        self._method = "POST"
 
     async def close(self) -> None:
         """Close all connections; the next call opens new ones."""
@@ -54,18 +59,28 @@ class Api:
         """Ask for the value of a query by `until` (of the loop's clock). Every fault is an answer, too."""
         try:
             async with asyncio.timeout_at(until):
-                return await self._post(query, login, until)
+                return await self._call(query, login, until)
         except TimeoutError:
             return Asked(Failure("timeout", "no answer in time"), is_well=False)
         except aiohttp.ClientError as error:
             return Asked(_fault(error), is_well=False)
 
-    async def _post(self, query: str, login: Login, until: float) -> Asked:
+    async def _call(self, query: str, login: Login, until: float) -> Asked:
         left = max(until - asyncio.get_running_loop().time(), 0.0)
         form = {"query": query, "timeout": f"{max(1, round(left * _THEIRS * 1000))}ms"}
-        async with self._opened().post(
-            self._url, data=form, headers=login.headers, ssl=login.context, allow_redirects=False
+        is_post = self._method == "POST"
+        async with self._opened().request(
+            self._method,
+            self._url,
+            data=form if is_post else None,
+            params=None if is_post else form,
+            headers=login.headers,
+            ssl=login.context,
+            allow_redirects=False,
         ) as response:
+            if response.status in (405, 501) and is_post:
+                self._method = "GET"
+                return await self._call(query, login, until)
             if response.status // 100 == 3:  # noqa: PLR2004 - the class of HTTP's redirections
                 return Asked(_redirected(response), is_well=False)
             body = await _body(response)

@@ -79,6 +79,27 @@ async def test_tls_and_an_authority_that_is_exchanged(secure: tuple[Prometheus, 
         assert (await watcher.until(ONE, unknown)).state == "security"
 
 
+async def test_a_server_that_wants_a_certificate_of_its_clients(scraped: Exporter, tmp_path: Path) -> None:
+    folder, authority = tmp_path / "p", Authority()
+    folder.mkdir()
+    authority.issue("prometheus", ips=["127.0.0.1"]).write(folder)
+    (folder / "ca.pem").write_text(authority.certificate)
+    files = ", ".join(
+        f"{key}: {folder / name}"
+        for key, name in (("cert_file", "tls.crt"), ("key_file", "tls.key"), ("client_ca_file", "ca.pem"))
+    )
+    tls = {"tls_server_config": f"{{client_auth_type: VerifyClientCertIfGiven, {files}}}"}
+    stranger, known_here = tmp_path / "stranger", tmp_path / "known"
+    for place, issuer in ((stranger, Authority("another")), (known_here, authority)):
+        place.mkdir()
+        issuer.issue("tidegate").write(place)
+    async with prometheus(folder, scraped.address, tls) as server:
+        for place, right in ((stranger, unknown), (known_here, known)):
+            security = Security(ca=folder / "ca.pem", cert=place / "tls.crt", key=place / "tls.key")
+            async with asking(server.url, [ONE], security=security) as watcher:
+                await watcher.until(ONE, right)
+
+
 async def test_the_host_must_be_the_certificates_unless_it_is_not_looked_at(
     secure: tuple[Prometheus, Authority], tmp_path: Path
 ) -> None:

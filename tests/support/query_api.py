@@ -68,17 +68,22 @@ class QueryApi:
         self.asked: list[str] = []
         self.headers: list[Mapping[str, str]] = []
         self.forms: list[Mapping[str, Any]] = []
+        self.methods: list[str] = []
+        self.allowed = {"POST"}
         self.most = 0
         self._now = 0
         self.url = ""
 
     async def answer(self, request: web.Request) -> web.Response:
         """Serve one call."""
-        form = dict(await request.post())
+        form = dict(await request.post() or request.query)
         query = str(form.get("query"))
         self.asked.append(query)
         self.headers.append(request.headers)
         self.forms.append(form)
+        self.methods.append(request.method)
+        if request.method not in self.allowed:
+            return web.Response(status=405)
         self._now += 1
         self.most = max(self.most, self._now)
         try:
@@ -93,7 +98,7 @@ class QueryApi:
 async def query_api(port: int | None = None) -> AsyncIterator[QueryApi]:
     """Serve one, on a port of its own if none is given."""
     api, app = QueryApi(), web.Application()
-    app.router.add_post("/prefix/api/v1/query", api.answer)
+    app.router.add_route("*", "/prefix/api/v1/query", api.answer)
     server = TestServer(app, port=port)
     await server.start_server()
     api.url = str(server.make_url("/prefix"))

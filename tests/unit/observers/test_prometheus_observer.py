@@ -48,6 +48,23 @@ async def test_a_query_is_a_post_of_a_form_with_a_time_limit(api: QueryApi) -> N
     assert "Authorization" not in api.headers[0]
 
 
+async def test_where_a_post_is_not_allowed_queries_go_by_get_from_then_on(api: QueryApi) -> None:
+    api.allowed = {"GET"}
+    async with asking(api.url, [TWO]) as watcher:
+        await watcher.until(TWO, known)
+        await watcher.rounds(2)
+    assert api.methods[0] == "POST"
+    assert set(api.methods[1:]) == {"GET"}
+    assert set(api.asked) == {TWO.query}, "whatever signs are in it"
+
+
+async def test_where_neither_is_allowed_that_is_told(api: QueryApi) -> None:
+    api.allowed = set()
+    async with asking(api.url, [ONE]) as watcher:
+        found = await watcher.until(ONE, unknown)
+    assert (found.state, "HTTP status 405: this is not the query API" in str(found.unknown)) == ("error", True)
+
+
 @pytest.mark.parametrize(
     ("said", "state", "reason"),
     {
