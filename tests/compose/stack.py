@@ -66,6 +66,10 @@ class Stack:
         """`compose` beside the load."""
         return await asyncio.to_thread(compose, *arguments)
 
+    async def tidegate(self, *arguments: str) -> str:
+        """A command of ours in the control plane's container, where it may change things."""
+        return await self.run("exec", CONTROL_PLANE, "tidegate", *arguments)
+
     async def ask(self, path: str) -> dict[str, Any]:
         """GET `path` of the admin API. Raises aiohttp.ClientError."""
         url = f"http://127.0.0.1:{self.ports[CONTROL_PLANE]}{path}"

@@ -10,7 +10,9 @@ from xds_server.demo.polling import until
 
 PRIMARY, LITE = "checkout", "checkout-lite"
 
-FILLS = 200 / 50
+THRESHOLD = 200
+
+FILLS = THRESHOLD / 50
 """Seconds in which a consumer that has stopped gets over its threshold."""
 
 ROUNDS = 2 * 1.0
@@ -48,6 +50,22 @@ async def test_a_kafka_that_hangs_changes_nothing(stack: Stack) -> None:
     assert all(set(tally.answered_by) == {f"{PRIMARY}\n"} for tally in load.tallies.values())
 
 
+async def test_a_frozen_route_stays_until_the_switch_is_taken_back(stack: Stack) -> None:
+    async with stack.load() as load:
+        await leads_to(load, PRIMARY, within=30)
+        await stack.tidegate("switch", "freeze", "all", "--reason", "a test", "--for", "10m")
+        await stack.run("stop", "consumer")
+        await until(lambda: _lags(stack), within=(FILLS + ROUNDS) * SLACK, what="the group lags")
+        answers = load.sent
+        await until(lambda: _after(load.sent, answers + 100), within=10 * SLACK, what="requests go on")
+        assert all(set(tally.answered_by) == {f"{PRIMARY}\n"} for tally in load.tallies.values())
+        await stack.tidegate("switch", "freeze", "all", "--release", "--reason", "seen")
+        await leads_to(load, LITE, within=ROUNDS * SLACK)
+        await stack.run("start", "consumer")
+        await leads_to(load, PRIMARY, within=20 * SLACK)
+    assert load.failed == 0, load.failures()
+
+
 async def test_envoys_go_on_without_the_control_plane_and_are_sent_nothing_when_it_is_back(stack: Stack) -> None:
     async with stack.load() as load:
         before = await stack.programmed()
@@ -71,6 +89,11 @@ async def test_the_control_plane_has_no_rights(stack: Stack) -> None:
 async def _lag(stack: Stack, *, known: bool) -> bool:
     observed = await stack.observed()
     return (observed["value"] is not None) is known
+
+
+async def _lags(stack: Stack) -> bool:
+    """Whether the group lags by more than the threshold."""
+    return ((await stack.observed())["value"] or 0) > THRESHOLD
 
 
 async def _after(sent: int, goal: int) -> bool:
