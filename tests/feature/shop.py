@@ -122,7 +122,8 @@ class Shop:
         file = self.state / "gateways" / "decisions.json"
 
         async def probe() -> bool:
-            return f'"choice":"{decision}"' in await asyncio.to_thread(file.read_text)
+            written = await asyncio.to_thread(file.read_text) if file.exists() else ""
+            return f'"choice":"{decision}"' in written
 
         await until(probe, within=5 * SLACK, what=f"{decision} on disk", interval=0.03)
 

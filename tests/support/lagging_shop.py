@@ -103,11 +103,12 @@ class Shop:
 
 @asynccontextmanager
 async def open_shop(
-    folder: Path, bootstrap: str, topic: str, *, dwell: float = 2.0, **fields: Any
+    folder: Path, bootstrap: str, topic: str, *, dwell: float = 2.0, state: Path | None = None, **fields: Any
 ) -> AsyncIterator[Shop]:
     """Start it all, with a lag of 0, and yield once every request is answered by the primary backend.
 
     The group has room for a lag of 11,000; its commits are on partition 0 of `topic`. `fields` are added to the route.
+    `state` is where what Tidegate remembers outlives it.
     """
     group = LaggingGroup(bootstrap, topic, f"{topic}-group")
     await group.fill(11_000)
@@ -116,7 +117,8 @@ async def open_shop(
         fleet = Fleet(folder, stack)
         backends = [await stack.enter_async_context(Backend(name)) for name in (PRIMARY, LITE)]
         kafka = {**SAMPLING, "clusters": {"default": {"bootstrap": bootstrap}}}
-        plane = fleet.tidegate({"observers": {"kafka": kafka}})
+        remembers = {"state_dir": str(state)} if state is not None else {}
+        plane = fleet.tidegate({"observers": {"kafka": kafka}, **remembers})
         write_documents(plane.files / "shop.yaml", _manifests(backends, group, dwell, fields))
         await plane.start()
         await fleet.both(plane.xds)
