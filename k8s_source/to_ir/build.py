@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from k8s_source.to_ir.backends import backends_of
+from k8s_source.to_ir.concerns import concerns_of
 from k8s_source.to_ir.gateways import Surroundings, make_gateway
 from k8s_source.to_ir.secrets import certificates_of
 from k8s_source.to_ir.services import make_ports, make_service
@@ -35,7 +36,8 @@ def build(engine: Engine, standings: Collection[ObjectKey, Standing]) -> Model:
 
     gateways: Collection[GatewayKey, Gateway] = engine.many("gateways", standings, make)
     backends = backends_of(engine, gateways, services, slices, by_service)
-    return Model(gateways, backends, certificates_of(engine, gateways, standings))
+    concerns = concerns_of(engine, gateways, standings, slices)
+    return Model(gateways, backends, certificates_of(engine, gateways, standings), concerns)
 
 
 def _of_domain_names(_: ObjectKey, value: Slice) -> Iterator[ObjectKey]:

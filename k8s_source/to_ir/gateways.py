@@ -43,7 +43,7 @@ def make_gateway(read: Read, surroundings: Surroundings, key: ObjectKey, standin
         routes,
         _policy(value.spec.policy),
         origin,
-        (newest or origin).generation,
+        (newest if newest is not None and newest.kind else origin).generation,
         (*standing.problems, *wrong_listeners, *wrong_routes),
         (value.metadata.creation_timestamp or "", origin.path, origin.document),
     )

@@ -14,6 +14,7 @@ import pytest
 from tests.conformance.client import SLACK
 from tests.conformance.server import Server
 from tests.feature.commands import run
+from tests.unit.k8s_source.manifests import pair, tls_secret
 from xds_server.demo.control_plane import Json
 from xds_server.demo.manifests import Manifest, backend, gateway, route, service
 from xds_server.demo.polling import until
@@ -173,6 +174,69 @@ async def _validate_says_so(place: Place, error: Json) -> None:
     keys = ("reason", "field", "line", "message")
     assert code == 1
     assert {key: said[key] for key in keys} == {key: error[key] for key in keys}
+
+
+def _secure() -> tuple[Manifest, Manifest]:
+    """A gateway `secure`, and the Secret of its listener."""
+    listener = {"port": 8443, "protocol": "HTTPS", "tls": {"secretName": "cert"}}
+    return (
+        gateway(route("cart", "/"), name="secure", listeners=[listener]),
+        {**tls_secret(*pair()), "metadata": {"name": "cert"}},
+    )
+
+
+def _depended_on() -> dict[str, tuple[str, list[Manifest] | str, str]]:
+    """By name: the file, what is written into it, and the reason that the gateway `secure` gives."""
+    good = backend("cart", 8080)
+    foreign = {**tls_secret(pair()[0], pair("other")[1]), "metadata": {"name": "cert"}}
+    return {
+        "a foreign key": ("cert", [foreign], "Mismatch"),
+        "a service": ("backends", [{**good[0], "spec": {"ports": "http"}}, *good[1:]], "InvalidValue"),
+        "a slice": ("backends", [good[0], {**good[1], "addressType": "IPv5"}], "InvalidValue"),
+        "a file that is no YAML": ("backends", "kind: [", "InvalidSyntax"),
+        "a second declaration": ("zz-again", [_secure()[0]], "DuplicateObject"),
+        "a second secret": ("zz-again", [_secure()[1]], "DuplicateObject"),
+    }
+
+
+@pytest.mark.parametrize(("file", "content", "reason"), _depended_on().values(), ids=_depended_on())
+async def test_a_fault_in_what_a_gateway_depends_on_is_told_there(
+    server: Server, file: str, content: list[Manifest] | str, reason: str
+) -> None:
+    place = Place(server)
+    place.write("backends", *backend("cart", 8080))
+    place.write("cert", _secure()[1])
+    place.write("secure", _secure()[0])
+    place.write("other", gateway(route("else", "/", backendService="idle"), name="other", listeners=[{"port": 8082}]))
+    place.write("more", service("idle"))
+    for name in ("secure", "other"):
+        await place.said(name, "Resolved", "True")
+    before = _versions(await place.resources())
+    if isinstance(content, str):
+        (place.world.folder / f"{file}.yaml").write_text(content)
+    else:
+        place.write(file, *content)
+
+    found = await place.said("secure", "Resolved", "False")
+    assert found["reason"] == reason
+    assert "in force" in found["message"]
+    status = (await place.gateway("secure"))["status"]
+    assert (status["phase"], status["lastError"]) == ("Degraded", found["message"])
+    assert (await place.condition("secure", "Accepted"))["status"] == "True"
+    assert (await place.condition("other", "Resolved"))["status"] == "True"
+    (error,) = await place.server.errors(place.world)
+    assert error["reason"] == reason
+    assert _versions(await place.resources()) == before
+    if file == "zz-again":
+        (place.world.folder / f"{file}.yaml").unlink()
+    place.write("backends", *backend("cart", 8080))
+    place.write("cert", _secure()[1])
+    await place.said("secure", "Resolved", "True")
+    assert _versions(await place.resources()) == before
+
+
+def _versions(resources: dict[tuple[str, str], Json]) -> dict[tuple[str, str], str]:
+    return {key: each["version"] for key, each in resources.items()}
 
 
 async def test_a_host_that_two_gateways_claim_is_the_first_ones(place: Place) -> None:

@@ -25,6 +25,7 @@ from xds_server.ir.gateway import (
     SecretKey,
 )
 from xds_server.ir.origin import Origin
+from xds_server.ir.problem import Problem
 from xds_server.translate.gateway import derive_gateways
 from xds_server.translate.messages import parse
 from xds_server.wire.resource import Resource
@@ -104,8 +105,11 @@ class Derivation:
         self.gateways: Input[GatewayKey, Gateway] = self.engine.input("gateways")
         self.backends: Input[BackendKey, Backend] = self.engine.input("backends")
         self.certificates: Input[SecretKey, Certificate] = self.engine.input("certificates")
+        self.concerns: Input[GatewayKey, tuple[Problem, ...]] = self.engine.input("concerns")
         self.facts = facts_of(self.engine)
-        self.ends = derive_gateways(self.engine, Model(self.gateways, self.backends, self.certificates), self.facts)
+        self.ends = derive_gateways(
+            self.engine, Model(self.gateways, self.backends, self.certificates, self.concerns), self.facts
+        )
 
     def put(self, *values: Gateway | Backend | Certificate) -> Changes:
         """Declare these."""

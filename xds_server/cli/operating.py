@@ -13,10 +13,19 @@ from xds_server.cli.text import clean
 
 Json = Mapping[str, Any]
 
+_MOST_ERRORS = 100
+"""So many standing problems of a source the API tells."""
+
+_MOST_SHOWN = 20
+"""So many problems of sources `status` shows."""
+
 
 def status(admin: Access, *, as_json: bool) -> int:
-    """All groups."""
-    return answered(lambda: Client(admin).get("v1", "groups"), _show_groups, as_json=as_json)
+    """All groups, and how the sources fare; as JSON the groups."""
+    code = answered(lambda: Client(admin).get("v1", "groups"), _show_groups, as_json=as_json)
+    if code or as_json:
+        return code
+    return answered(lambda: Client(admin).get("v1", "sources"), _show_sources, as_json=False)
 
 
 def nodes(admin: Access, node: str | None, group: str | None, *, as_json: bool) -> int:
@@ -98,6 +107,32 @@ def _show_groups(answer: Json) -> None:
         print("\nRefused, accepted by none, and not given to new nodes:")
     for group, each in withheld:
         _show_withheld(group, each)
+
+
+def _show_sources(answer: Json) -> None:
+    print()
+    show(
+        ["SOURCE", "KIND", "READ", "OBJECTS", "PROBLEMS"],
+        [
+            [
+                source["name"],
+                source["kind"],
+                "yes" if source["synced"] else "no",
+                str(sum(source["objects"].values())),
+                "100 or more" if len(source["errors"]) >= _MOST_ERRORS else str(len(source["errors"])),
+            ]
+            for source in answer["sources"]
+        ],
+    )
+    problems = [(source["name"], each) for source in answer["sources"] for each in source["errors"]]
+    if problems:
+        print("\nProblems; what was good last stays in force:")
+    for source, each in problems[:_MOST_SHOWN]:
+        where = f"{each['path']}:{each['line']}" if each["path"] and each["line"] else each["path"]
+        told = ": ".join(part for part in (where, each["field"], each["message"]) if part)
+        print(clean(f"  {source}: {told} ({each['reason']})"))
+    if len(problems) > _MOST_SHOWN:
+        print(f"  and {len(problems) - _MOST_SHOWN} more: see /v1/sources")
 
 
 def _show_explanation(answer: Json) -> None:

@@ -48,9 +48,10 @@ class RouteReport:
 class GatewayReport:
     """What derivation has to say of a gateway: the rest of its status comes from nodes and observers.
 
-    `invalid` are the problems that make it not accepted, `unresolved` those of references; `routes` are all that are
-    served. `applied` is a hash of what was derived from it. `held` names the routes that are frozen at something else than
-    what is declared.
+    `invalid` are the problems that make it not accepted, `unresolved` those of references, `outdated` those of objects
+    that it depends on and of which an older form, or another declaration, is in force; `routes` are all that are served.
+    `applied` is a hash of what was derived from it. `held` names the routes that are frozen at something else than what is
+    declared.
     """
 
     key: GatewayKey
@@ -61,5 +62,6 @@ class GatewayReport:
     routes: tuple[RouteReport, ...] = ()
     invalid: tuple[Problem, ...] = ()
     unresolved: tuple[Problem, ...] = ()
+    outdated: tuple[Problem, ...] = ()
     applied: str = ""
     held: tuple[str, ...] = ()

@@ -47,7 +47,9 @@ class Standing:
     """What is known under one identity: the object in force, and what is wrong with what was declared last.
 
     `object` is the last good one where the newest could not be read, None where there never was a good one.
+    `duplicates` are of other declarations of that identity, which are not in force.
     """
 
     object: Object | None
     problems: tuple[Problem, ...] = ()
+    duplicates: tuple[Problem, ...] = ()

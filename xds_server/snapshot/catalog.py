@@ -97,6 +97,21 @@ class Catalog(Generic[K, T]):
         claims, faulty = self._claims.get(key), self._faulty.get(key, {})
         return faulty.get(min(claims or faulty), ()) if faulty else ()
 
+    def place(self, key: K) -> Place | None:
+        """The place that holds a key."""
+        claims = self._claims.get(key)
+        return min(claims) if claims else None
+
+    def duplicates(self, key: K) -> tuple[Problem, ...]:
+        """What else is declared under a key, beside what holds it: in the same place, and in others."""
+        claims = self._claims.get(key)
+        if not claims:
+            return ()
+        winner = min(claims)
+        within = self._units[winner].duplicates.get(key)
+        others = [self._duplicate(key, claims[winner], claims[each]) for each in sorted(claims) if each != winner]
+        return (*(() if within is None else (within,)), *others)
+
     def declared(self, rank: int, key: str) -> AbstractSet[K]:
         """The keys of what a place declares, or is taken to declare still."""
         return self._unit((rank, key)).members.keys()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xds_server.ir.declared import Unit
 from xds_server.ir.objects import Object, ObjectKey, Standing
@@ -11,7 +12,7 @@ from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.catalog import Catalog
 from xds_server.snapshot.compile import CompiledUnit
-from xds_server.snapshot.places import place_of, places_of
+from xds_server.snapshot.places import Place, place_of, places_of
 from xds_server.snapshot.seeds import Seeds
 from xds_server.wire.types import PREFIX
 
@@ -27,6 +28,16 @@ class LastGood:
 NOTHING_GOOD = LastGood()
 
 
+class _Kept(NamedTuple):
+    """The objects of a place that stand in their last good form because something there can't be read, and what."""
+
+    objects: AbstractSet[ObjectKey]
+    problems: tuple[Problem, ...]
+
+
+_NOTHING_KEPT = _Kept(frozenset(), ())
+
+
 class ObjectStore:
     """What stands under each identity. It gathers what changes until it is asked."""
 
@@ -35,7 +46,8 @@ class ObjectStore:
         self._touched: set[ObjectKey] = set()
         self._seeds: Seeds[ObjectKey, Object] = Seeds(self.catalog)
         self._withheld: dict[str, set[ObjectKey]] = {}
-        self._restored: set[tuple[int, str]] = set()
+        self._restored: set[Place] = set()
+        self._kept: dict[Place, _Kept] = {}
 
     def plant(self, good: LastGood, ranks: Mapping[str, int]) -> None:
         """Begin with what each place declared before; `ranks` has the sources that there are, by name."""
@@ -44,13 +56,13 @@ class ObjectStore:
             self._withheld.setdefault(place_of(origin), set()).add(ObjectKey.of(origin))
 
     def take(self, rank: int, key: str, unit: Unit | None) -> bool:
-        """Take over what a place declares now (None: it is gone); whether anything is touched."""
+        """Take over what a place declares now (None: it is gone); whether that changes what it declares."""
         catalog = self.catalog
         if handed := self._seeds.hand_over(rank, {key: unit}):
             self._restored.add((rank, key))
             self._touched |= handed
         touched = catalog.remove(rank, key) if unit is None else catalog.replace(rank, _by_identity(unit))
-        self._touched |= touched
+        self._touched |= touched | self._note_kept((rank, key), unit)
         return bool(touched)
 
     def settle(self, rank: int, units: Mapping[str, Unit | None]) -> None:
@@ -72,9 +84,21 @@ class ObjectStore:
             return None
         return invalid | (withheld - self.catalog.declared(rank, unit.key))
 
+    def _note_kept(self, place: Place, unit: Unit | None) -> set[ObjectKey]:
+        """Note which objects of a place stand only because it can't be read as a whole; all for which that changes."""
+        before = self._kept.pop(place, _NOTHING_KEPT)
+        if unit is None or not (unit.broken or _by_identity(unit).nameless):
+            return set(before.objects)
+        objects = self.catalog.declared(*place) - {each.key for each in unit.objects}
+        after = self._kept[place] = _Kept(objects, unit.problems if unit.broken else tuple(_nameless(unit)))
+        return set(before.objects | after.objects) if before != after else set()
+
     def _standing(self, key: ObjectKey) -> Standing | None:
-        held, problems = self.catalog.holder(key), self.catalog.invalid(key)
-        return Standing(held, problems) if held is not None or problems else None
+        held, place, problems = self.catalog.holder(key), self.catalog.place(key), self.catalog.invalid(key)
+        kept = self._kept.get(place) if place is not None else None
+        if kept is not None and key in kept.objects:
+            problems = problems or kept.problems
+        return Standing(held, problems, self.catalog.duplicates(key)) if held is not None or problems else None
 
 
 def _by_identity(unit: Unit) -> CompiledUnit[ObjectKey, Object]:
@@ -90,9 +114,16 @@ def _by_identity(unit: Unit) -> CompiledUnit[ObjectKey, Object]:
         if problem.origin.kind and problem.origin.name:
             key = ObjectKey.of(problem.origin)
             compiled.invalid[key] = (*compiled.invalid.get(key, ()), problem)
-        else:
-            compiled.nameless = True
+    compiled.nameless = any(_nameless(unit))
     return compiled
+
+
+def _nameless(unit: Unit) -> Iterator[Problem]:
+    """The problems that do not tell which object they are of."""
+    for problem in unit.problems:
+        origin = problem.origin
+        if not (origin.api_version.startswith(PREFIX) or (origin.kind and origin.name)):
+            yield problem
 
 
 def _duplicate(key: ObjectKey, first: Object, second: Object) -> Problem:

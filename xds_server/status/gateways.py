@@ -70,7 +70,7 @@ def status_of(report: GatewayReport, readings: Readings, delivery: Delivery, now
     own = [left_out for gateway, left_out in delivery.left_out if gateway == report.key]
     conditions = (
         _problems(ACCEPTED, report.invalid, "the object is valid"),
-        _problems(RESOLVED, report.unresolved, "all that it names is there"),
+        _problems(RESOLVED, (*report.unresolved, *report.outdated), "all that it names is there"),
         _degraded(report, readings, now),
         _programmed(report, delivery, own),
     )
@@ -240,7 +240,7 @@ def _lags(report: GatewayReport, readings: Readings) -> dict[str, float | None]:
 
 
 def _last_error(report: GatewayReport, delivery: Delivery, own: list[LeftOut]) -> str:
-    for problem in (*report.invalid, *report.unresolved):
+    for problem in (*report.invalid, *report.unresolved, *report.outdated):
         return f"{problem.field}: {problem.message}" if problem.field else problem.message
     if own:
         return own[0].message

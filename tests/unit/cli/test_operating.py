@@ -27,6 +27,15 @@ def test_status_has_a_line_per_group(served: Command) -> None:
     assert "default: cds ghost: NoAssignment" in output
 
 
+def test_status_tells_how_many_problems_sources_have_and_which(served: Command) -> None:
+    output = served("status").output
+    lines = rows(output)
+    at = lines.index(["SOURCE", "KIND", "READ", "OBJECTS", "PROBLEMS"])
+    assert lines[at + 1] == ["files", "files", "yes", "2", "1"]
+    assert "\n  files: world.yaml:7: nmae: " in output
+    assert output.rstrip().endswith("(UnknownField)")
+
+
 def test_nodes_has_a_line_per_stream(served: Command) -> None:
     output = served("nodes").output
     lines = rows(output)

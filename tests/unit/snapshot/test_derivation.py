@@ -154,15 +154,39 @@ def test_an_object_that_was_never_good_stands_with_what_is_wrong() -> None:
     assert list(store.changes().values()) == [None]
 
 
-def test_a_place_that_can_not_be_read_or_named_keeps_all_it_had() -> None:
+def test_a_place_that_can_not_be_read_or_named_keeps_all_it_had_and_that_is_told() -> None:
     store = ObjectStore()
     store.take(0, "a.yaml", unit("a.yaml", thing("x", "old")))
     store.changes()
-    assert not store.take(0, "a.yaml", unreadable("a.yaml"))
-    assert not store.take(0, "a.yaml", unit("a.yaml", Problem(Origin("files", "a.yaml", 1, 1), "Unnamed", "no name")))
-    assert not store.changes()
-    store.take(0, "a.yaml", unit("a.yaml"))
-    assert list(store.changes().values()) == [None]
+    unnamed = Problem(Origin("files", "a.yaml", 1, 1), "Unnamed", "no name")
+    for each in (
+        unreadable("a.yaml"),
+        unit("a.yaml", unnamed),
+        unit("a.yaml", replace(unnamed, message="still none"), thing("y", "new")),
+    ):
+        assert store.take(0, "a.yaml", each) is bool(each.objects)
+        found = {key.name: standing for key, standing in store.changes().items()}
+        assert found.pop("x") == Standing(thing("x", "old"), each.problems)
+        assert list(found.values()) == [Standing(each) for each in each.objects]
+        store.take(0, "a.yaml", each)
+        assert "x" not in {key.name for key in store.changes()}, "it is told once"
+    store.take(0, "a.yaml", unit("a.yaml", thing("x", "old")))
+    assert {key.name: standing for key, standing in store.changes().items()} == {
+        "x": Standing(thing("x", "old")),
+        "y": None,
+    }
+
+
+def test_a_place_that_can_not_be_read_and_goes_takes_all_it_had_along() -> None:
+    store = ObjectStore()
+    store.take(0, "a.yaml", unit("a.yaml", thing("x", "old")))
+    store.take(0, "a.yaml", unreadable("a.yaml"))
+    store.take(1, "b.yaml", unit("b.yaml", thing("x", "other", "b.yaml")))
+    (standing,) = store.changes().values()
+    assert standing is not None
+    assert [each.reason for each in (*standing.problems, *standing.duplicates)] == ["InvalidSyntax", "DuplicateObject"]
+    store.take(0, "a.yaml", None)
+    assert list(store.changes().values()) == [Standing(thing("x", "other", "b.yaml"))]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +207,9 @@ def test_a_slip_in_the_kind_takes_nothing_away(slip: dict[str, str], *, stays: b
         return [each for key, each in store.changes().items() if key.kind == "Service" and not key.api_group]
 
     assert hand_over(service()) != [None]
-    assert hand_over({**service(), **slip}) == ([] if stays else [None])
+    (standing,) = hand_over({**service(), **slip})
+    assert (standing is not None) is stays
+    assert standing is None or (standing.object is not None and len(standing.problems) == 1)
 
 
 def test_a_round_costs_what_changed_and_tells_what_made_it() -> None:

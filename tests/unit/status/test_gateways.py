@@ -62,6 +62,7 @@ FINE = {
 }
 INVALID: dict[str, Any] = {"invalid": (problem("DuplicateRoute", "two routes are named a", "spec.routes[1].name"),)}
 MISSING: dict[str, Any] = {"unresolved": (problem("ServiceNotFound", "there is no Service shop/orders-lite"),)}
+OUTDATED: dict[str, Any] = {"outdated": (problem("Mismatch", "Secret/shop/tls: …; its last good form is in force"),)}
 LENIENT = Policy(require_envoy_ack=False)
 TABLE: dict[str, tuple[GatewayStatus, str, dict[str, str]]] = {
     "all is well": (status(), "Ready", {}),
@@ -101,6 +102,11 @@ TABLE: dict[str, tuple[GatewayStatus, str, dict[str, str]]] = {
         status(report(**INVALID)),
         "Degraded",
         {"Accepted": "False DuplicateRoute", "Ready": "False NotAccepted"},
+    ),
+    "what it depends on is in force in an older form": (
+        status(report(**OUTDATED)),
+        "Degraded",
+        {"Resolved": "False Mismatch", "Ready": "False NotResolved"},
     ),
     "nothing of it is valid": (
         status(report({}, **INVALID)),

@@ -33,6 +33,7 @@ def reports_of(work: Work, parts: Collection[RouteKey, RoutePart]) -> Collection
                 *(problem for route in gateway.routes for problem in route.missing),
                 *_secrets(read, work, gateway),
             ),
+            outdated=read(work.model.concerns, key) or (),
             applied=_applied(read, work, gateway, parts),
             held=gateway.held,
         )
