@@ -42,12 +42,14 @@ def test_golden(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.output == expected.read_text()
 
 
+@pytest.mark.parametrize("version", ["1.36", "1.40"])
 @pytest.mark.parametrize("case", golden_gateways.CASES, ids=lambda case: case.name)
-def test_envoy_takes_what_comes_of_gateways(case: Path) -> None:
+def test_envoy_takes_what_comes_of_gateways(case: Path, version: str) -> None:
+    command = envoy_command(version)
     for group in golden_gateways.by_group(golden_gateways.ends_of(case)).values():
         static = inline(group, partial(_find, group))
         assert static.unchecked == ()
-        assert EnvoyChecker(envoy_command()).ask(static.body, 60.0) is None
+        assert EnvoyChecker(command).ask(static.body, 60.0) is None
 
 
 def _find(resources: list[Resource], type_url: str, name: str) -> Resource | None:
