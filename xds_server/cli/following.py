@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from xds_server.cli.client import Access, AdminError, Client
 from xds_server.cli.gateways import number, watched
 from xds_server.cli.nodes import place
+from xds_server.cli.switches import switch_now
 from xds_server.cli.tables import moment, short
 from xds_server.cli.text import clean
 
@@ -115,8 +116,7 @@ def _told(event: Happened) -> str:
             value = numbers if data["lag"] is not None else ""
             return f"{head}  {data['group']} {data['route']}: {data['decision']}{leads} ({data['reason']}{value})"
         case "switch":
-            after = data["after"] or {}
-            now = after.get("value", after.get("state", "taken back"))
+            now = switch_now(data["after"])
             return f"{head}  {data['target']}: {now} by {data['by']}: {data['reason']}"
         case _:
             rest = {key: value for key, value in data.items() if key != "at"}

@@ -8,6 +8,7 @@ from typing import Any
 from xds_server.cli import gateways as gateway_views, nodes as node_views
 from xds_server.cli.answers import answered
 from xds_server.cli.client import Access, Client
+from xds_server.cli.switches import switch_now
 from xds_server.cli.tables import age, moment, short, show
 from xds_server.cli.text import clean
 
@@ -97,6 +98,10 @@ def _show_groups(answer: Json) -> None:
     for group in answer["groups"]:
         if group["held"] or group["stored"] is False:
             print(clean(f"\n{_told(group)}"))
+        if (behind := group["behind"]) is not None:
+            how = "read-only" if behind["reason"] == "ReadOnly" else "frozen"
+            kept = f"version {short(behind['version'])}, which is declared, is not served"
+            print(clean(f"\ngroup {group['name']} is {how}, {behind['message']}; {kept}"))
     left_out = [(group["name"], each) for group in answer["groups"] for each in group["left_out"]]
     if left_out:
         print("\nLeft out:")
@@ -172,10 +177,17 @@ def _told(group: Json) -> str:
 def _show_audit(answer: Json) -> None:
     keys = ("actor", "action", "target")
     rows = [
-        [str(each["id"]), moment(each["at"]), *(each[key] for key in keys), short(each["version"]), each["reason"]]
+        [str(each["id"]), moment(each["at"]), *(each[key] for key in keys), short(each["version"]), _why(each)]
         for each in answer["entries"]
     ]
     show(["ID", "AT", *(key.upper() for key in keys), "VERSION", "REASON"], rows)
+
+
+def _why(entry: Json) -> str:
+    """The reason; of a switch with what it says from then on."""
+    if entry["action"] != "switch":
+        return str(entry["reason"])
+    return f"{switch_now(entry['after'])}: {entry['reason']}"
 
 
 def _show_diff(answer: Json) -> None:

@@ -84,6 +84,12 @@ def breaker(answer: Json) -> str | None:
     )
 
 
+def switch_now(after: Json | None) -> str:
+    """What a switch, or the breaker, is from then on: its value, its state, or that it is taken back."""
+    found = after or {}
+    return str(found.get("value", found.get("state", "taken back")))
+
+
 def _body(now: Json, wanted: Wanted) -> Json:
     expires = None if wanted.within is None else datetime.fromtimestamp(time.time() + wanted.within, UTC).isoformat()
     entry = {"route": wanted.route, "value": wanted.value, "reason": wanted.reason, "expires": expires}
