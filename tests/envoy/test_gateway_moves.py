@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.support.counts import long_or_short
 from tests.support.fleet import SLACK, Fleet
 from tests.support.gateway_fleet import declare, started, url_of
 from tests.support.kafka_mock import mock_cluster
@@ -17,9 +19,12 @@ from tests.support.watching import answers, ask
 from xds_server.demo.backends import Backend
 from xds_server.demo.bootstrap import Mode
 from xds_server.demo.control_plane import ControlPlane
+from xds_server.demo.envoys import Envoy
 from xds_server.demo.load import Load
 from xds_server.demo.manifests import backend, endpoint_slice, gateway, route, service
 from xds_server.demo.polling import until
+
+TOGGLES = long_or_short(20, 8)
 
 pytestmark = [pytest.mark.envoy, pytest.mark.timeout(180)]
 
@@ -67,6 +72,70 @@ async def test_lag_moves_a_route_there_and_back_under_load_and_no_request_fails(
                 await plane.programmed(after=before, nodes=2, within=10 * SLACK)
                 assert {(await ask(url))[1] for url in urls.values()} == {name}
     assert load.failed == 0, load.failures()
+
+
+async def test_the_degrade_backend_loses_its_endpoints_and_gets_them_back_under_load_and_no_request_fails(
+    fleet: Fleet, backends: list[Backend], tmp_path: Path
+) -> None:
+    shop = route("shop", backendService="blue", degradeService="green")
+    shop |= {"kafkaConsumerGroup": "workers", "kafkaTopics": ["orders"], "kafkaLagThreshold": 100, "minDwell": "0s"}
+    with mock_cluster(tmp_path) as (_, bootstrap):
+        group = LaggingGroup(bootstrap, "orders", "workers")
+        await group.fill(500)
+        await group.lag(500)
+        kafka = {"clusters": {"default": {"bootstrap": bootstrap}}, "interval": "200ms"}
+        plane = fleet.tidegate({"observers": {"kafka": kafka}})
+        declare(plane, *backend("blue", backends[0].port), service("green"), gateway(shop))
+        declare(plane, endpoint_slice("green", port=backends[1].port), file="green.yaml")
+        await plane.start()
+        await fleet.both(plane.xds)
+        urls = {envoy.node: await url_of(envoy) for envoy in fleet.envoys}
+        await _all_answered_by(urls, "green")
+        async with Load(urls, rate=100.0) as load:
+            for _ in range(TOGGLES):
+                (plane.files / "green.yaml").unlink()
+                await _all_answered_by(urls, "blue")
+                await asyncio.sleep(0.5)
+                declare(plane, endpoint_slice("green", port=backends[1].port), file="green.yaml")
+                await _all_answered_by(urls, "green")
+                await asyncio.sleep(0.2)
+            (plane.files / "green.yaml").unlink()
+            for envoy in fleet.envoys:
+                await until(
+                    partial(_has_none, envoy, "green"), within=2 * SLACK, what=f"{envoy.node} has none of green"
+                )
+    assert load.failed == 0, load.failures()
+
+
+async def test_the_primary_backend_is_replaced_while_its_endpoints_go_and_no_request_fails(
+    fleet: Fleet, backends: list[Backend]
+) -> None:
+    plane = fleet.tidegate()
+
+    def lead_to(name: str, other: str, at: int) -> None:
+        gone = [service(other), endpoint_slice(name, port=backends[at].port), service(name)]
+        declare(plane, *gone, gateway(route("shop", backendService=name, degradeService=other)))
+
+    lead_to("blue", "green", 0)
+    await plane.start()
+    await fleet.both(plane.xds)
+    urls = {envoy.node: await url_of(envoy) for envoy in fleet.envoys}
+    async with Load(urls, rate=100.0) as load:
+        for _ in range(TOGGLES):
+            lead_to("green", "blue", 1)
+            await _all_answered_by(urls, "green")
+            lead_to("blue", "green", 0)
+            await _all_answered_by(urls, "blue")
+    assert load.failed == 0, load.failures()
+
+
+async def _all_answered_by(urls: Mapping[str, str], name: str) -> None:
+    for node, url in urls.items():
+        await until(partial(answers, url, 200, name), within=10 * SLACK, what=f"{name} answers through {node}")
+
+
+async def _has_none(envoy: Envoy, service_name: str) -> bool:
+    return await envoy.endpoints(f"default/{service_name}/80") == set()
 
 
 async def test_fail_open_goes_on_with_the_last_endpoints_where_it_is_asked_for(

@@ -131,6 +131,10 @@ class Derivation:
         endpoints = {key: each.localities for key, each in self.backends.values.items() if each.localities}
         return self.update(self.facts.decided.edit(decided), self.facts.endpoints.edit(endpoints))
 
+    def drain(self, *names: str) -> Changes:
+        """End the time for which these are served the endpoints that they had."""
+        return self.update(self.facts.drained.edit({backend_key(name): True for name in names}))
+
     def backends_gone(self, *names: str) -> Changes:
         """Take services away."""
         return self.update(self.backends.edit({backend_key(name): None for name in names}))

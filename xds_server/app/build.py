@@ -22,6 +22,7 @@ from xds_server.ir.facts import FactChanges
 from xds_server.settings.root import Settings
 from xds_server.settings.sources import FilesEntry
 from xds_server.snapshot.assemble import Assembler
+from xds_server.snapshot.draining import Draining
 from xds_server.snapshot.feed import Feed
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.pipeline import Coalesce, Pipeline
@@ -167,6 +168,7 @@ def _flow(settings: Settings, state: State, telling: Telling) -> Flow:
         push[0].tie(PushTies(pipeline, groups, push[1], telling.audit, state))
     pipeline.restore(state.restored, state.good)
     pipeline.follow(lambda outcome: state.keep_objects(outcome.objects))
+    pipeline.follow(Draining(asyncio.get_running_loop().call_later, pipeline.observe).take)
     return Flow(groups, pipeline, sources, push[0] if push is not None else None, preflight, state)
 
 

@@ -36,6 +36,7 @@ class GatewayModel:
         self._memory = Memory(self._facts, self._model.backends)
         self._staged: list[Edit] = []
         self._is_frozen = False
+        self._restored: Mapping[BackendKey, bool] = {}
 
     @property
     def resources(self) -> Mapping[Address, Resource]:
@@ -47,6 +48,7 @@ class GatewayModel:
         served = list(snapshots)
         fleets = self._facts.fleets.edit(restored_fleets(served))
         self._engine.update(*self._memory.restored(good, _endpoints(served)), fleets)
+        self._restored = dict(self._derived.lingering.values)
 
     def govern(self, switches: Switches, frozen: FrozenRoutes) -> FrozenRoutes:
         """Have the next update go by these switches; what is kept from now on of the routes that they freeze."""
@@ -75,14 +77,21 @@ class GatewayModel:
         told = {route: verdict if verdict is Verdict.OVER else None for route, verdict in facts.verdicts.items()}
         staged, self._staged = self._staged, []
         changes = self._engine.update(
-            *staged, self._objects.edit(objects), self._facts.verdicts.edit(told), self._facts.fleets.edit(facts.fleets)
+            *staged,
+            self._objects.edit(objects),
+            self._facts.verdicts.edit(told),
+            self._facts.fleets.edit(facts.fleets),
+            self._facts.drained.edit(dict.fromkeys(facts.drained, True)),
         )
         resources, decisions = changes.of(self._derived.resources), changes.of(self._derived.decisions)
         backends = changes.of(self._model.backends)
         reports, watches = changes.of(self._derived.reports), changes.of(self._derived.watches)
+        lingering = changes.of(self._derived.lingering)
+        restored, self._restored = self._restored, {}
         # It is read only where nothing is healthy, of which nothing is written: nothing comes of it.
-        self._engine.update(*self._memory.edits(decisions, backends))
-        return Round(resources, Outcome(reports, watches, decisions), changes.faults, changes.made)
+        self._engine.update(*self._memory.edits(decisions, backends, facts.drained))
+        outcome = Outcome(reports, watches, decisions, lingering={**restored, **lingering})
+        return Round(resources, outcome, changes.faults, changes.made)
 
 
 def restored_fleets(snapshots: Iterable[Snapshot]) -> dict[str, int]:

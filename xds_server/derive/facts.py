@@ -27,6 +27,7 @@ class Facts:
     `verdicts`: none is as good as normal. `fleets`: among how many Envoys of a group quotas are shared, none is one. `decided` and `endpoints` are the memory, of routes and of backends: they are
     written after a round and may be read only where nothing is healthy, so what is written changes no decision.
     `modes` is what operators say of degradation, by route as text or for all; `frozen` are the routes that stay as they were.
+    `drained` are the backends without endpoints that are no more served those which are remembered.
     """
 
     verdicts: Input[RouteKey, Verdict]
@@ -35,6 +36,7 @@ class Facts:
     endpoints: Input[BackendKey, tuple[Locality, ...]]
     modes: Input[str, Value]
     frozen: Input[RouteKey, Frozen]
+    drained: Input[BackendKey, bool]
 
 
 def facts_of(engine: Engine) -> Facts:
@@ -46,4 +48,5 @@ def facts_of(engine: Engine) -> Facts:
         engine.input("endpoints"),
         engine.input("modes"),
         engine.input("frozen"),
+        engine.input("drained"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from xds_server.ir.backend import BackendKey
 from xds_server.ir.decision import Decision, GatewayReport
 from xds_server.ir.facts import RouteKey, Watch
 from xds_server.ir.gateway import GatewayKey
@@ -20,7 +21,9 @@ class Outcome:
     decisions: Mapping[RouteKey, Decision | None] = field(default_factory=dict)
     objects: Mapping[ObjectKey, Object | None] = field(default_factory=dict)
     """In their last good form."""
+    lingering: Mapping[BackendKey, bool | None] = field(default_factory=dict)
+    """Backends without endpoints that are served those which they had, for a while."""
 
     def __bool__(self) -> bool:
         """Whether anything is not as it was."""
-        return bool(self.reports or self.watches or self.decisions or self.objects)
+        return bool(self.reports or self.watches or self.decisions or self.objects or self.lingering)

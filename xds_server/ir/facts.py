@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from xds_server.ir.backend import BackendKey
+
 
 class RouteKey(NamedTuple):
     """A route of a DynamicGateway, by name."""
@@ -121,19 +123,23 @@ class Verdict(StrEnum):
 class FactChanges:
     """Facts that derivation is told from outside and that are not as before, by key.
 
-    `fleets` has by group among how many Envoys the `maxQps` of its routes is shared.
+    `fleets` has by group among how many Envoys the `maxQps` of its routes is shared; `drained` are backends whose time with
+    their last endpoints is over.
     """
 
     verdicts: Mapping[RouteKey, Verdict] = field(default_factory=dict)
     fleets: Mapping[str, int] = field(default_factory=dict)
+    drained: frozenset[BackendKey] = frozenset()
 
     def __bool__(self) -> bool:
         """Whether there are any."""
-        return bool(self.verdicts or self.fleets)
+        return bool(self.verdicts or self.fleets or self.drained)
 
     def __or__(self, later: FactChanges) -> FactChanges:
         """These and then later ones: of two under one key the later counts."""
-        return FactChanges({**self.verdicts, **later.verdicts}, {**self.fleets, **later.fleets})
+        return FactChanges(
+            {**self.verdicts, **later.verdicts}, {**self.fleets, **later.fleets}, self.drained | later.drained
+        )
 
 
 NO_FACTS = FactChanges()

@@ -171,6 +171,8 @@ class Assembler:
             changes["observers"] = [f"{route}: {verdict}" for route, verdict in facts.verdicts.items()]
         if facts.fleets:
             changes["fleet"] = [f"{group}: quotas are shared by {size}" for group, size in facts.fleets.items()]
+        if facts.drained:
+            changes["endpoints"] = [f"{backend}: has had none for a while" for backend in facts.drained]
         named = [each for keys in changes.values() for each in sorted(keys)]
         origin = origin or Change(", ".join(changes), _summary(named))
         groups: dict[str, dict[Key, Resource | None]] = {}

@@ -6,19 +6,21 @@ Each step also takes what it says of changes at its word: their sum is what ther
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
 from tests.unit.k8s_source.manifests import Body, decoded, endpoint_slice, gateway, pair, service, tls_secret
 from xds_server.app.model import GatewayModel, restored_fleets
+from xds_server.ir.backend import BackendKey, Locality
 from xds_server.ir.facts import NO_FACTS, FactChanges, RouteKey, Verdict
 from xds_server.ir.objects import ObjectKey, Standing
 from xds_server.snapshot.compile import Address
 from xds_server.snapshot.derivation import Round
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.snapshot.typeset import Typeset
+from xds_server.translate.gateway import read_back
 from xds_server.wire.resource import Resource
 from xds_server.wire.types import ENDPOINT, ROUTE as ROUTES_TYPE
 
@@ -64,8 +66,9 @@ slices = st.tuples(
 secrets = st.tuples(st.just("secret"), st.just("shop-tls"), st.sampled_from([None, "first", "second"]))
 verdicts = st.tuples(st.just("verdict"), st.sampled_from(ROUTES), st.sampled_from(Verdict))
 fleets = st.tuples(st.just("fleet"), st.sampled_from(["default", "edge"]), st.integers(1, 3))
+drained = st.tuples(st.just("drained"), st.sampled_from(SERVICES), st.just(80))
 Step = tuple[str, Any, Any]
-kinds = st.one_of(gateways, services, slices, secrets, verdicts, fleets)
+kinds = st.one_of(gateways, services, slices, secrets, verdicts, fleets, drained)
 steps = st.lists(st.lists(kinds, min_size=1, max_size=6), max_size=8)
 
 
@@ -107,7 +110,9 @@ class Told:
     standings: dict[ObjectKey, Standing] = field(default_factory=dict)
     facts: FactChanges = NO_FACTS
     resources: dict[Address, Resource] = field(default_factory=dict)
-    outcome: dict[str, dict[Any, Any]] = field(default_factory=lambda: {"reports": {}, "watches": {}, "decisions": {}})
+    outcome: dict[str, dict[Any, Any]] = field(
+        default_factory=lambda: {"reports": {}, "watches": {}, "decisions": {}, "lingering": {}}
+    )
 
     def take(self, steps: list[Step]) -> Round:
         objects: dict[ObjectKey, Standing | None] = {}
@@ -117,6 +122,8 @@ class Told:
                 facts |= FactChanges(verdicts={name: value})
             elif kind == "fleet":
                 facts |= FactChanges(fleets={name: value})
+            elif kind == "drained":
+                facts |= FactChanges(drained=frozenset({BackendKey("default", name, value)}))
             else:
                 body = None if value is None else body_of(kind, name, value)
                 objects[key_of(kind, name)] = None if body is None else Standing(decoded(body))
@@ -139,8 +146,12 @@ class Told:
         """The same from scratch, with the same memory."""
         fresh = Told()
         old, new = self.model._facts, fresh.model._facts
-        fresh.model._engine.update(new.decided.edit(old.decided.values), new.endpoints.edit(old.endpoints.values))
-        fresh.note(fresh.model.update(self.standings, self.facts))
+        fresh.model._engine.update(
+            *(getattr(new, name).edit(getattr(old, name).values) for name in ("decided", "endpoints", "drained"))
+        )
+        fresh.model._restored = dict(fresh.model._derived.lingering.values)
+        # What is drained is in what is remembered, as long as it counts.
+        fresh.note(fresh.model.update(self.standings, replace(self.facts, drained=frozenset())))
         return fresh
 
 
@@ -168,6 +179,8 @@ WORLD: list[Step] = [
     *(("slice", (name, 1), [1, 2]) for name in SERVICES),
 ]
 ROUTE = ROUTES[0]
+LITE = BackendKey("default", "lite", 80)
+DRAINED: list[Step] = [("drained", name, 80) for name in SERVICES]
 
 
 def types_of(made: Round) -> set[str]:
@@ -238,11 +251,57 @@ def test_what_is_gone_is_not_remembered() -> None:
     told.take([(kind, name, None) for kind, name, _ in WORLD])
     facts = told.model._facts
     assert not told.resources
+    told.take(DRAINED)
     assert not facts.decided.values
     assert not facts.endpoints.values
+    assert not facts.drained.values
     told.take(WORLD)
     told.take([("verdict", ROUTE, Verdict.OVER), *((kind, name, None) for kind, name, _ in WORLD[1:])])
+    told.take(DRAINED)
     assert set(facts.endpoints.values) == {("default", "cart", 80)}, "the route's, as long as it is there"
     told.take([("gateway", "shop", None)])
     assert not facts.decided.values
     assert not facts.endpoints.values
+
+
+def endpoints_of(told: Told, name: str) -> tuple[Locality, ...]:
+    return read_back(told.resources["default", ENDPOINT, f"default/{name}/80"])
+
+
+def test_what_loses_its_endpoints_keeps_them_until_it_is_drained_and_routes_move_at_once() -> None:
+    told = Told()
+    told.take([*WORLD, ("verdict", ROUTE, Verdict.OVER)])
+    before = endpoints_of(told, "lite")
+    made = told.take([("slice", ("lite", 1), [])])
+    assert told.outcome["decisions"][ROUTE].choice == "primary"
+    assert types_of(made) == {"RouteConfiguration"}
+    assert made.outcome.lingering == {LITE: True}
+    assert endpoints_of(told, "lite") == before
+    made = told.take(DRAINED)
+    assert types_of(made) == {"ClusterLoadAssignment"}
+    assert made.outcome.lingering == {LITE: None}
+    assert endpoints_of(told, "lite") == ()
+    assert endpoints_of(told, "cart"), "of what is healthy nothing is drained"
+    told.take([("slice", ("lite", 1), [1])])
+    made = told.take([("slice", ("lite", 1), [])])
+    assert made.outcome.lingering == {LITE: True}, "each time anew"
+
+
+def test_a_backend_that_never_had_endpoints_is_empty_at_once() -> None:
+    told = Told()
+    made = told.take([step for step in WORLD if step[:2] != ("slice", ("lite", 1))])
+    assert endpoints_of(told, "lite") == ()
+    assert not made.outcome.lingering
+
+
+def test_what_is_lost_while_the_process_is_down_lingers_too() -> None:
+    told = Told()
+    told.take(WORLD)
+    typeset = Typeset(ENDPOINT, {each.name: each for each in told.resources.values() if each.type_url == ENDPOINT})
+    again = Told()
+    again.model.restore(told.outcome["decisions"], [Snapshot("default", 1, 0.0, {ENDPOINT: typeset})])
+    made = again.take([step for step in WORLD if step[:2] != ("slice", ("lite", 1))])
+    assert made.outcome.lingering[LITE] is True
+    assert endpoints_of(again, "lite") == endpoints_of(told, "lite")
+    again.take(DRAINED)
+    assert endpoints_of(again, "lite") == ()

@@ -36,7 +36,8 @@ def derive_gateways(engine: Engine, model: Model, facts: Facts) -> Derived:
         resources.listeners(work),
     )
     watches = engine.each("watches", decided.served, _watch)
-    return Derived(every, reports_of(work, parts), watches, decided.decisions, model.gateways)
+    lingering = resources.lingering(work)
+    return Derived(every, reports_of(work, parts), watches, decided.decisions, model.gateways, lingering)
 
 
 def _watch(_: Read, __: RouteKey, served: Served) -> Watch | None:

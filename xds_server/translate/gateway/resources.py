@@ -167,13 +167,28 @@ def backends(work: Work) -> tuple[Collection[ResourceKey, Resource], Collection[
     def make_assignment(read: Read, key: tuple[str, BackendKey], uses: tuple[_BackendUse, ...]) -> Made:
         backend = read(work.model.backends, key[1])
         localities: tuple[Locality, ...] = () if backend is None else backend.localities
-        if not localities and any((use := read(used, each)) is not None and use.is_fail_open for each in uses):
+        # Envoy is told of endpoints before it is told of routes, so these have a while to lead elsewhere.
+        if not localities and (
+            not read(work.facts.drained, key[1])
+            or any((use := read(used, each)) is not None and use.is_fail_open for each in uses)
+        ):
             localities = read(work.facts.endpoints, key[1]) or ()
         origins = gateways(read, uses) if backend is None else backend.objects
         return _keyed(key[0], assignment(key[1], localities, origins))
 
     clusters = work.engine.many("clusters", by_backend, make_cluster, same)
     return clusters, work.engine.many("assignments", by_backend, make_assignment, same)
+
+
+def lingering(work: Work) -> Collection[BackendKey, bool]:
+    """Backends without endpoints that are served those which are remembered, since they are not drained yet."""
+
+    def make(read: Read, key: BackendKey, _: tuple[Locality, ...]) -> bool | None:
+        state = read(work.decided.states, key)
+        is_healthy = state is not None and state.is_healthy
+        return None if is_healthy or read(work.facts.drained, key) else True
+
+    return work.engine.each("lingering backends", work.facts.endpoints, make)
 
 
 def _uses(work: Work) -> Callable[[Read, RouteKey, Served], dict[_BackendUse, _Use]]:

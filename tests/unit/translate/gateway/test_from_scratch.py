@@ -82,13 +82,14 @@ edits: st.SearchStrategy[_Edit] = st.one_of(
     st.builds(lambda group, size: ("fleets", group, size), st.sampled_from(["default", "edge"]), st.integers(1, 3)),
     st.builds(lambda key, name: ("decided", key, Remembered(Choice.PRIMARY, backend_key(name))), keys, services),
     st.builds(lambda name, value: ("endpoints", backend_key(name), value), services, localities),
+    st.builds(lambda name, value: ("drained", backend_key(name), value), services, st.sampled_from([None, True])),
 )
 
 
 def edit_of(derivation: Derivation, edit: _Edit) -> Edit:
     """The edit of that derivation's input."""
     name, key, value = edit
-    holder = derivation.facts if name in {"verdicts", "fleets", "decided", "endpoints"} else derivation
+    holder = derivation.facts if name in {"verdicts", "fleets", "decided", "endpoints", "drained"} else derivation
     made: Edit = getattr(holder, name).edit({key: value})
     return made
 
@@ -101,7 +102,7 @@ def test_step_by_step_equals_from_scratch(rounds: list[list[_Edit]]) -> None:
         stepped.update(*(edit_of(stepped, edit) for edit in each))
     scratch.update(*(edit_of(scratch, edit) for each in rounds for edit in each))
     assert contents(stepped.ends.resources) == contents(scratch.ends.resources)
-    for name in ("reports", "watches", "decisions"):
+    for name in ("reports", "watches", "decisions", "lingering"):
         assert dict(getattr(stepped.ends, name).values) == dict(getattr(scratch.ends, name).values)
     closed(stepped)
 

@@ -139,6 +139,7 @@ def test_fail_open_leads_to_the_endpoints_of_now_where_there_are_some() -> None:
     assert found.decision("orders").choice is Choice.FAIL_OPEN
     assert found.decision("orders").backend == backend_key("orders-lite")
     assert read_back(found.resource("eds", "shop/orders-lite/80")) == (Locality("", (Endpoint("10.0.0.3", 8080),)),)
+    found.drain("orders", "orders-lite")
     assert read_back(found.resource("eds", "shop/orders/80")) == (), "nothing leads there"
 
 
@@ -159,6 +160,7 @@ def test_without_fail_open_nothing_old_is_served() -> None:
     found.remember()
     found.put(backend("orders"))
     assert found.decision("orders").choice is Choice.REJECTED
+    found.drain("orders")
     assert read_back(found.resource("eds", "shop/orders/80")) == ()
 
 
@@ -167,6 +169,7 @@ def test_a_gateway_without_fail_open_gets_no_old_endpoints_by_another_group() ->
     found = derived(gateway(LAGGING, fail_open=True), shy, backend("orders", "10.0.0.1"))
     found.remember()
     found.put(backend("orders"))
+    found.drain("orders")
     assert read_back(found.resource("eds", "shop/orders/80"))
     assert read_back(found.resource("eds", "shop/orders/80", "edge")) == ()
 
