@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -109,3 +110,27 @@ async def test_without_a_checker_all_is_served_and_that_is_told(fleet: Fleet, ba
     _, metrics = await plane.request("/metrics")
     assert 'tidegate_preflight_checks_total{outcome="unavailable"} 1.0' in metrics
     assert "preflight_unavailable" in plane.child.tail(100)
+
+
+async def test_what_preflight_refused_is_built_and_not_published_and_a_restart_changes_nothing(
+    fleet: Fleet, backends: list[Backend], tmp_path: Path
+) -> None:
+    plane = fleet.tidegate({**PREFLIGHT, "state_dir": str(tmp_path / "state")})
+    await plane.start()
+    await fleet.both(plane.xds)
+    publisher = FilePublisher(plane, nodes=2)
+    good = site("start", backends[0])
+    await publisher.publish(good)
+    before = await plane.group()
+    async with Load(await fleet.urls(LISTENER), rate=50) as load:
+        write_documents(plane.files / "world.yaml", with_bad_regex(good))
+        await left_out(plane, after=before["seq"])
+        served = await plane.group()
+        assert served["types"] == before["types"]
+        await plane.stop()
+        await plane.start()
+        again = await left_out(plane, after=before["seq"])
+        assert again["reason"] == "RefusedByEnvoy"
+        assert (await plane.programmed(nodes=2, within=30))["version"] == served["version"]
+        await publisher.publish(site("repaired", backends[1]))
+    assert load.failed == 0, load.failures()

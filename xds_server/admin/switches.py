@@ -28,7 +28,14 @@ _FAR = 10 * 366 * 86400.0
 
 _WORDS: dict[Name, dict[str | bool, Value]] = {
     Name.DEGRADATION: {"auto": Value.AUTO, "off": Value.OFF, False: Value.OFF, "forced": Value.FORCED},
-    Name.FREEZE: {"on": Value.ON, True: Value.ON, "off": Value.OFF, False: Value.OFF},
+    Name.FREEZE: {
+        "on": Value.ON,
+        "off": Value.OFF,
+        True: Value.ON,
+        False: Value.OFF,
+        "forced": Value.ON,
+        "auto": Value.OFF,
+    },
 }
 _WORDS[Name.READ_ONLY] = _WORDS[Name.FREEZE]
 
