@@ -101,10 +101,11 @@ async def fuzz(server: Restartable, role: str, examples: int) -> None:
         http.get("/openapi.json") as response,
     ):
         document.write_bytes(await response.read())
+    # One worker: threads that parse Python at the same time break each other in CPython 3.11 (gh-106905), as hypothesis does.
     found = await _run(
         *("--config-file", str(config), "run", str(document), "--url", server.plane.admin, "--no-color"),
         *("--exclude-path", "/v1/events", "--checks", "all", "--warnings", "off", "--seed", "5"),
-        *("--max-examples", str(examples), "--workers", "2", "--continue-on-failure"),
+        *("--max-examples", str(examples), "--continue-on-failure"),
         *("--max-response-time", str(3 * SLACK), "--request-timeout", str(10 * SLACK)),
         *[part for name, value in bearer(role).items() for part in ("--header", f"{name}: {value}")],
         folder=folder,

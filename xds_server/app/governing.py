@@ -19,7 +19,7 @@ def governing(settings: Settings, state: State, pipeline: Pipeline, emit: Emit, 
     """The switchboard, with what was decided before; nothing is in force yet."""
     breaker, restored = settings.degradation.breaker, state.governed
     limits = Limits(breaker.percent, breaker.window, breaker.minimum)
-    brake = Brake(limits, time.time, emit, meter, BreakerState(since=restored.tripped, held=restored.held))
+    brake = Brake(limits, time.time, emit, meter, BreakerState(restored.turned, restored.tripped, restored.held))
     return Switchboard(time.time, emit, pipeline.govern, brake, keep=state.keep_governed, restored=restored)
 
 

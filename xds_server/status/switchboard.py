@@ -77,7 +77,8 @@ class Switchboard:
     def remember(self) -> None:
         """Have all that is decided stored."""
         breaker = self.brake.state
-        self._keep(Governed(self.switches, self._frozen, breaker.since, breaker.held))
+        turned = breaker.turned if breaker.since is not None else {}
+        self._keep(Governed(self.switches, self._frozen, breaker.since, breaker.held, turned))
 
     async def run(self) -> None:
         """Take back what expires, until cancelled."""

@@ -23,12 +23,17 @@ _FORM = 1
 
 @dataclass(frozen=True, slots=True)
 class Governed:
-    """All that is remembered. `tripped` is since when (POSIX seconds) the breaker holds the verdicts `held`, None if it does not."""
+    """All that is remembered.
+
+    `tripped` is since when (POSIX seconds) the breaker holds the verdicts `held`, None if it does not, and `turned` has the
+    routes that had come to be over before.
+    """
 
     switches: Switches = field(default_factory=Switches)
     frozen: FrozenRoutes = field(default_factory=dict)
     tripped: float | None = None
     held: Mapping[RouteKey, Verdict] = field(default_factory=dict)
+    turned: Mapping[RouteKey, float] = field(default_factory=dict)
 
 
 class _Route(msgspec.Struct, frozen=True):
@@ -55,6 +60,7 @@ class _Content(msgspec.Struct, frozen=True):
     frozen: list[_Frozen]
     tripped: float | None
     held: list[tuple[RouteKey, Verdict]]
+    turned: list[tuple[RouteKey, float]]
 
 
 class SwitchFile:
@@ -84,9 +90,9 @@ class SwitchFile:
     def _write(self, _changes: Sequence[None]) -> None:
         with self._lock:
             kept = self._kept
-        content = _Content(
-            _FORM, kept.switches, [_encoded(each) for each in kept.frozen.values()], kept.tripped, [*kept.held.items()]
-        )
+        frozen = [_encoded(each) for each in kept.frozen.values()]
+        held, turned = list(kept.held.items()), list(kept.turned.items())
+        content = _Content(_FORM, kept.switches, frozen, kept.tripped, held, turned)
         write_whole(self._path, msgspec.json.encode(content))
 
     def _read(self) -> Governed:
@@ -101,7 +107,7 @@ class SwitchFile:
             self.faults.append(set_aside(self._path, f"its form is {content.form}, not {_FORM}; no switch is set"))
             return Governed()
         frozen = {each.route.key: _decoded(each) for each in content.frozen}
-        return Governed(content.switches, frozen, content.tripped, dict(content.held))
+        return Governed(content.switches, frozen, content.tripped, dict(content.held), dict(content.turned))
 
 
 def _encoded(frozen: Frozen) -> _Frozen:

@@ -26,6 +26,7 @@ GOVERNED = Governed(
     {ROUTE.key: FROZEN},
     7.5,
     {RouteKey("shop", "web", "mail"): Verdict.OVER},
+    {RouteKey("shop", "web", "orders"): 6.5},
 )
 
 
