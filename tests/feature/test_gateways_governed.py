@@ -53,19 +53,22 @@ async def test_a_hold_pins_routes_while_endpoints_flow_and_a_verdict_shows_after
         routes = (await resources(place))["rds", "http-8080"]["version"]
 
         place.lag(150)
-        await place.decided("degraded", backend="shop/orders-lite:80")
+        await place.decided("degraded", backend="shop/orders-lite:80", served=False)
+        message = (await place.said("Degraded", "True"))["message"]
+        assert message.startswith("not served, but what would be: route ")
         place.serve("orders", "10.0.0.9")
         found = await served(place, lambda each: "10.0.0.9" in str(each["eds", PRIMARY]), "the endpoint flows")
         assert found["rds", "http-8080"]["version"] == routes
         assert await place.clusters() == {PRIMARY}
         await place.server.plane.stop()
         await place.server.plane.start()
-        await place.decided("degraded", lag=150)
+        await place.decided("degraded", lag=150, served=False)
         assert await place.clusters() == {PRIMARY}, "the hold outlives a restart"
 
         await send(place.server, "DELETE", "v1", "groups", "default", "rollback", reason="looked at")
         await served(place, lambda each: each["rds", "http-8080"]["version"] != routes, "the routes are those of now")
         assert await place.clusters() == {PRIMARY, LITE}
+        await place.decided("degraded", served=True)
         assert (await place.said("Programmed", "False"))["reason"] == "NoNodes"
         entries = (await place.server.get("/v1/audit?limit=1000"))["entries"]
         told = [each["action"] for each in reversed(entries) if each["action"] not in {"version", "setting"}]
@@ -141,6 +144,7 @@ async def test_fail_open_keeps_the_endpoints_over_a_crash_until_there_are_some_a
         place.serve("orders")
         place.serve("orders-lite")
         await place.decided("fail_open", backend="shop/orders:80")
+        await served(place, lambda each: "10.0.0." not in str(each["eds", LITE]), "what nothing leads to is drained")
         version = (await place.server.get("/v1/groups/default"))["version"]
         await place.stored("fail_open")
         await _until_stored(place)

@@ -65,6 +65,9 @@ class GatewayRoute(Struct):
         Number, Meta(description="Requests a second that all Envoys together let through; null: no limit")
     ]
     share: Annotated[float | None, Meta(description="The part of max_qps that each Envoy has; null without a limit")]
+    served: Annotated[
+        bool, Meta(description="Whether the decision is in force; else it is what would be, and Programmed says why")
+    ]
     held: Annotated[bool, Meta(description="The breaker on degradation holds the verdict: it does not count")]
 
 

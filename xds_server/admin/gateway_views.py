@@ -60,6 +60,7 @@ def _route(shown: ShownRoute, now: float) -> gateway_shapes.GatewayRoute:
         verdict=reading.verdict.value if reading is not None else None,
         max_qps=number(shown.report.max_qps),
         share=shown.report.share,
+        served=shown.is_served,
         held=reading is not None and reading.held,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xds_server.cli import switches
@@ -10,6 +10,24 @@ from xds_server.cli.tables import age, moment, short, show
 from xds_server.cli.text import clean
 
 Json = Mapping[str, Any]
+
+_COLUMNS = (
+    "ROUTE",
+    "DECISION",
+    "SERVED",
+    "REASON",
+    "SINCE",
+    "VALUE",
+    "STATE",
+    "THRESHOLD",
+    "RECOVER",
+    "AGE",
+    "BACKEND",
+    "WATCHES",
+)
+
+_KEPT_BACK = {"Held": "HELD", "ReadOnly": "READ-ONLY", "Frozen": "FROZEN"}
+"""The reasons for which decisions are not in force because somebody wants it so."""
 
 _SHOWN = 20
 """Routes that are listed below the table of gateways; of more it tells how many."""
@@ -26,7 +44,25 @@ def show_list(answer: Json) -> None:
         print(clean(f"{gateway['namespace']}/{gateway['name']}/{route['name']}: {_told(route)}"))
     if len(apart) > _SHOWN:
         print(f"and {len(apart) - _SHOWN} more routes; tidegate gateways NAMESPACE/NAME shows those of one gateway")
+    _show_kept_back(answer["gateways"])
     _show_switches(answer["switches"])
+
+
+def _show_kept_back(gateways: Sequence[Json]) -> None:
+    """Why decisions are not in force; once for all gateways of a group."""
+    reasons = dict.fromkeys(line for gateway in gateways if (line := _kept_back(gateway)) is not None)
+    if reasons:
+        print()
+    for line in reasons:
+        print(clean(line))
+
+
+def _kept_back(gateway: Json) -> str | None:
+    """Why decisions of a gateway are not in force, where a rollback or a switch holds them back."""
+    programmed = next(each for each in gateway["status"]["conditions"] if each["type"] == "Programmed")
+    if programmed["reason"] not in _KEPT_BACK or all(each["served"] for each in gateway["routes"]):
+        return None
+    return f"{_KEPT_BACK[programmed['reason']]}: {_line_of(programmed)}; decisions are what would be served"
 
 
 def show_details(answer: Json) -> None:
@@ -40,6 +76,7 @@ def show_details(answer: Json) -> None:
             ("applied", short(status["lastAppliedHash"])),
             ("acked", short(status["lastAckedVersion"] or "")),
             ("error", status["lastError"]),
+            ("in force", _kept_back(gateway) or "yes"),
         ):
             print(clean(f"  {name:10} {value or '-'}"))
         print()
@@ -52,7 +89,7 @@ def show_details(answer: Json) -> None:
         )
         print()
         show(
-            ["ROUTE", "DECISION", "REASON", "SINCE", "VALUE", "THRESHOLD", "RECOVER", "AGE", "BACKEND", "WATCHES"],
+            [*_COLUMNS],
             [_route(each) for each in gateway["routes"]],
         )
     _show_switches(answer["switches"])
@@ -85,17 +122,21 @@ def _line(gateway: Json) -> list[str]:
 
 
 def _stands_out(route: Json) -> bool:
-    return route["decision"] != "primary" or route["unknown"] is not None or route["reason"] != "healthy"
+    is_as_declared = route["decision"] == "primary" and route["reason"] == "healthy" and route["served"]
+    return not is_as_declared or route["unknown"] is not None or route["state"] not in (None, "ok")
 
 
 def _told(route: Json) -> str:
     leads = f" to {route['backend']}" if route["backend"] else ""
     told = f"{route['decision']}{leads} for {age(route['since'])} ({route['reason']})"
+    if not route["served"]:
+        told = f"not served, would be {told}"
     if route["unknown"] is not None:
         last = f", last known {number(route['last_lag'])}" if route["last_lag"] is not None else ""
         return f"{told}; {watched(route)} unknown: {route['unknown']}{last}"
     if route["lag"] is not None:
-        return f"{told}; {watched(route)} {number(route['lag'])} of {number(route['threshold'])}"
+        doubt = f" ({route['state']})" if route["state"] != "ok" else ""
+        return f"{told}; {watched(route)} {number(route['lag'])} of {number(route['threshold'])}{doubt}"
     return told
 
 
@@ -104,9 +145,11 @@ def _route(route: Json) -> list[str]:
     return [
         route["name"],
         route["decision"],
+        "yes" if route["served"] else "no",
         route["reason"],
         age(route["since"]),
         value,
+        route["state"] or "-",
         number(route["threshold"]),
         number(route["recover"]),
         "-" if route["age_s"] is None else f"{route['age_s']:.0f}s",

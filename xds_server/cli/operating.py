@@ -7,7 +7,7 @@ from typing import Any
 
 from xds_server.cli import gateways as gateway_views, nodes as node_views
 from xds_server.cli.answers import answered
-from xds_server.cli.client import Access, Client
+from xds_server.cli.client import Access, AdminError, Client
 from xds_server.cli.switches import switch_now
 from xds_server.cli.tables import age, moment, short, show
 from xds_server.cli.text import clean
@@ -41,8 +41,15 @@ def gateways(admin: Access, gateway: str | None, *, as_json: bool) -> int:
     """All gateways, or one (`NAMESPACE/NAME`) with its routes."""
     if gateway is None:
         return answered(lambda: Client(admin).get("v1", "gateways"), gateway_views.show_list, as_json=as_json)
-    namespace, _, name = gateway.rpartition("/")
-    ask = lambda: Client(admin).get("v1", "gateways", namespace or "default", name)  # noqa: E731
+
+    def ask() -> bytes:
+        namespace, slash, name = gateway.partition("/")
+        if not slash:
+            namespace, name = "default", gateway
+        if not namespace or not name or "/" in name:
+            raise AdminError(f"{gateway!r}: expected NAMESPACE/NAME")
+        return Client(admin).get("v1", "gateways", namespace, name)
+
     return answered(ask, gateway_views.show_details, as_json=as_json)
 
 

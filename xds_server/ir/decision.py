@@ -34,7 +34,8 @@ class Decision:
 class RouteReport:
     """A route with its decision, as the status tells it.
 
-    `max_qps` is the declared limit, of which each Envoy has the part `share`; both are None without one.
+    `max_qps` is the declared limit, of which each Envoy has the part `share`; both are None without one. `is_open` tells
+    whether any listener that it is on takes connections: one of HTTPS without its certificate takes none.
     """
 
     key: RouteKey
@@ -42,6 +43,7 @@ class RouteReport:
     watch: Watch | None
     max_qps: float | None = None
     share: float | None = None
+    is_open: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,19 @@ from xds_server.status.conditions import Status
 from xds_server.status.delivery import Delivery, delivery_of
 from xds_server.status.gateways import GatewayStatus, Readings, status_of
 from xds_server.status.route_memory import RouteMemory
+from xds_server.status.serving import is_served
 from xds_server.status.tracker import Tracker
 from xds_server.status.transitions import Transition, Transitions
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRoute:
-    """A route as it is now; `since` (POSIX seconds) is when its decision came."""
+    """A route as it is now; `since` (POSIX seconds) is when its decision came, `is_served` whether it is in force."""
 
     report: RouteReport
     since: float
     reading: Reading | None
+    is_served: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ class GatewayBook:
     def shown(self, keys: Iterable[GatewayKey]) -> Iterator[ShownGateway]:
         """Gateways as they are now, one by one; how far a group has come is looked up once."""
         deliveries: dict[str, Delivery] = {}
+        now = self._clock()
         for key in keys:
             report = self._reports.get(key)
             if report is None:
@@ -144,7 +147,12 @@ class GatewayBook:
             status = self._assess(report, readings.get, deliveries[report.group])
             moved = {kind: at for kind, (_, at) in self._conditions[key].items()}
             routes = tuple(
-                ShownRoute(each, self._memory.of(each.key).since or self._began, readings[each.key])
+                ShownRoute(
+                    each,
+                    min(self._memory.of(each.key).since or self._began, now),
+                    readings[each.key],
+                    is_served(each, deliveries[report.group]),
+                )
                 for each in report.routes
             )
             yield ShownGateway(report, status, moved, routes)

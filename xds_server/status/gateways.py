@@ -27,6 +27,7 @@ from xds_server.status.conditions import (
     word,
 )
 from xds_server.status.delivery import Delivery
+from xds_server.status.serving import NOT_IN_FORCE, is_kept_back, is_served
 
 Readings = Callable[[RouteKey], Reading | None]
 """What is known of the value that a route watches; None where it watches none."""
@@ -35,6 +36,9 @@ _QUERY = 120
 """Characters of a Prometheus query that a message repeats; the route's `watches` has all of it."""
 _WAITING = ("NotPublished", "NoNodes", "Pending", "Held", "ReadOnly", "Frozen")
 """The reasons of a gateway that is not programmed, and with which nothing is wrong."""
+
+OK = "ok"
+"""The state of an observation of which there is nothing more to say."""
 
 _UNHEALTHY = (Choice.FAIL_OPEN, Choice.REJECTED)
 
@@ -71,13 +75,13 @@ def status_of(report: GatewayReport, readings: Readings, delivery: Delivery, now
     conditions = (
         _problems(ACCEPTED, report.invalid, "the object is valid"),
         _problems(RESOLVED, (*report.unresolved, *report.outdated), "all that it names is there"),
-        _degraded(report, readings, now),
+        _told_as_served(_degraded(report, readings, now), report, delivery),
         _programmed(report, delivery, own),
     )
     ready = _ready(report, conditions)
     return GatewayStatus(
         report.generation,
-        _phase(report, conditions),
+        _phase(report, conditions, delivery),
         (*conditions, ready),
         _lags(report, readings),
         report.applied,
@@ -94,7 +98,32 @@ def _problems(kind: str, problems: tuple[Problem, ...], fine: str) -> Condition:
     return Condition(kind, Status.FALSE, problems[0].reason, told(messages))
 
 
+def _told_as_served(degraded: Condition, report: GatewayReport, delivery: Delivery) -> Condition:
+    """The condition with what of its routes is not in force."""
+    lost = [each for each in report.routes if not is_served(each, delivery)]
+    if not lost:
+        return degraded
+    if len(lost) == len(report.routes):
+        return degraded._replace(message=f"{NOT_IN_FORCE}: {degraded.message}")
+    names = [each.key.route for each in lost]
+    return degraded._replace(message=f"{degraded.message}; {NOT_IN_FORCE}: {told(names)}")
+
+
 def _degraded(report: GatewayReport, readings: Readings, now: float) -> Condition:
+    found = _choices(report, readings, now)
+    doubts = list(_doubts(report, readings))
+    return found._replace(message=f"{found.message}; {told(doubts)}") if doubts else found
+
+
+def _doubts(report: GatewayReport, readings: Readings) -> Iterator[str]:
+    """A sentence for each route of whose value, which is known, the observer has something to say."""
+    for route in report.routes:
+        reading = readings(route.key)
+        if reading is not None and reading.unknown is None and reading.state != OK:
+            yield f"route {route.key.route}: {_subject(reading)} is {_number(reading.value)}, but: {reading.state}"
+
+
+def _choices(report: GatewayReport, readings: Readings, now: float) -> Condition:
     """Unknown wins: what can't be told now may be worse than what is told."""
     held = list(_held(report, readings))
     if held:
@@ -212,11 +241,13 @@ def _ready(report: GatewayReport, conditions: tuple[Condition, ...]) -> Conditio
     return Condition(READY, Status.TRUE, READY, "every route leads to a healthy backend")
 
 
-def _phase(report: GatewayReport, conditions: tuple[Condition, ...]) -> Phase:
+def _phase(report: GatewayReport, conditions: tuple[Condition, ...], delivery: Delivery) -> Phase:
     by_type = {each.type: each for each in conditions}
     programmed = by_type[PROGRAMMED]
     is_whole = by_type[ACCEPTED].status is Status.TRUE and by_type[RESOLVED].status is Status.TRUE
-    serves = [each for each in report.routes if each.decision.choice is not Choice.REJECTED]
+    if is_kept_back(report, delivery):
+        return Phase.PENDING if is_whole else Phase.DEGRADED
+    serves = [each for each in report.routes if each.is_open and each.decision.choice is not Choice.REJECTED]
     if not serves and (report.routes or not is_whole):
         return Phase.FAILED
     if programmed.status is Status.FALSE and programmed.reason not in _WAITING:

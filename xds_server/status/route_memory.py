@@ -24,7 +24,7 @@ class RouteMemory:
         """Take times from `clock` (POSIX seconds); begin with what was remembered before."""
         self._clock = clock
         self._keep = keep
-        self._kept = dict(restored or {})
+        self._kept = {route: _not_ahead(kept, clock()) for route, kept in (restored or {}).items()}
         self._unseen = set(self._kept)
 
     @property
@@ -76,3 +76,11 @@ class RouteMemory:
         self._kept[route] = kept
         if self._keep is not None:
             self._keep(route, kept)
+
+
+def _not_ahead(kept: Kept, now: float) -> Kept:
+    """What was remembered, with no time that is still to come: the clock was set back meanwhile."""
+    conclusion = kept.conclusion
+    if conclusion is not None and conclusion.since > now:
+        conclusion = replace(conclusion, since=now)
+    return replace(kept, conclusion=conclusion, since=min(kept.since, now))

@@ -57,6 +57,7 @@ class Transition:
             "after": _decision(after),
             "lag": reading.value if reading is not None else None,
             "threshold": reading.watch.rule.threshold if reading is not None else None,
+            "state": reading.state if reading is not None else None,
             "watches": reading.watches if reading is not None else None,
             "version": self.version,
         }

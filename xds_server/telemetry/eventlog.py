@@ -13,7 +13,7 @@ from xds_server.ir.problem import Problem
 MOST = 50
 """Lines of one kind that one event makes; of the rest only the number is told."""
 
-_OF_DEGRADATION = ("route", "group", "decision", "reason", "backend", "lag", "threshold", "watches", "version")
+_OF_DEGRADATION = ("route", "group", "decision", "reason", "backend", "lag", "threshold", "state", "watches", "version")
 
 log = structlog.get_logger(__name__)
 
@@ -63,8 +63,11 @@ class EventLog:
         elif event.kind is EventKind.SOURCE:
             log.info("source", source=data["source"], synced=data["synced"], errors=self._write_problems(data))
         elif event.kind is EventKind.DEGRADATION:
-            tell = log.info if data["decision"] == "primary" else log.warning
-            tell("degradation", **{key: data[key] for key in _OF_DEGRADATION})
+            told = {key: data[key] for key in _OF_DEGRADATION}
+            if data["decision"] == "primary":
+                log.info("recovered", **told)
+            else:
+                log.warning("degradation", **told)
         else:
             log.debug(event.kind.value, **data)
 

@@ -31,6 +31,7 @@ async def test_a_route_tells_where_it_leads_and_why(client: Client) -> None:
         "verdict": "over",
         "max_qps": 200,
         "share": 0.25,
+        "served": True,
         "held": False,
     }
 

@@ -79,6 +79,11 @@ def test_a_gateway_that_is_not_there(served: Command) -> None:
     assert "there is no gateway 'default/edge'" in result.output
 
 
+@pytest.mark.parametrize("name", ["", "/", "shop/", "/edge", "shop/edge/", "shop/edge/orders"])
+def test_what_is_no_name_of_a_gateway(served: Command, name: str) -> None:
+    assert f"{name!r}: expected NAMESPACE/NAME" in served("gateways", name, code=1).output
+
+
 def test_diff_shows_fields(served: Command) -> None:
     lines = served("diff").output.splitlines()
     assert lines[0].startswith("from ")
@@ -124,6 +129,19 @@ def test_rollback_and_release_are_shown_where_one_looks(served: Command) -> None
     lines = rows(served("audit", "--limit", "4").output)
     assert [line[3] for line in lines[1:]] == ["release", "version", "rollback", "version"]
     assert lines[1][-1] == "repaired"
+
+
+def test_gateways_of_a_group_that_is_held_tell_what_would_be(served: Command) -> None:
+    assert "HELD" not in served("gateways").output
+    served("rollback", "default", "--to", "1", "--reason", "it was better")
+    listed, shown = served("gateways").output, served("gateways", "shop/edge").output
+    assert "\nshop/edge/orders: not served, would be degraded to shop/orders-lite:80 for " in listed
+    for output in (listed, shown):
+        assert "HELD: group default is held by 127.0.0.1 at version " in output
+        assert "it was better; decisions are what would be served\n" in output
+    lines = rows(shown)
+    at = next(line for line in lines if line[:1] == ["ROUTE"]).index("SERVED")
+    assert {line[at] for line in lines if line[:1] in (["orders"], ["mail"], ["plain"])} == {"no"}
 
 
 def test_rollback_wants_a_version_or_a_release_and_a_reason(served: Command) -> None:

@@ -43,9 +43,9 @@ def problem(reason: str, message: str, field: str = "") -> Problem:
     return Problem(ORIGIN, reason, message, field)
 
 
-def known(value: float, watch: Watch = WATCH) -> Readings:
+def known(value: float, watch: Watch = WATCH, state: str = "ok") -> Readings:
     """Every route's value is this."""
-    reading = Reading(watch, value, None, value, NOW - 2, "ok", Verdict.NORMAL)
+    reading = Reading(watch, value, None, value, NOW - 2, state, Verdict.NORMAL)
     return lambda _route: reading
 
 

@@ -25,7 +25,7 @@ from tests.unit.status.gateway_world import (
 from xds_server.ir.backend import BackendKey
 from xds_server.ir.decision import Choice, Decision
 from xds_server.ir.events import EventKind
-from xds_server.ir.facts import Reading, RouteKey
+from xds_server.ir.facts import Conclusion, Reading, RouteKey, Verdict
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.history.decisions import Kept
 from xds_server.snapshot.snapshot import Snapshot
@@ -249,3 +249,14 @@ def test_the_last_version_that_all_had_is_kept(world: World) -> None:
 def test_counts_what_is_watched(world: World) -> None:
     world.take(orders=HEALTHY, mail=HEALTHY)
     assert world.book.watched() == {WATCH.query: 2}
+
+
+def test_what_is_remembered_of_times_to_come_is_of_now() -> None:
+    later = Kept(Conclusion(Verdict.OVER, NOW + 1e6, was_over=True), DEGRADED, NOW + 1e6, DEGRADED)
+    world = World({"orders": later})
+    world.take(orders=DEGRADED)
+    world.now += 60
+    assert world.shown().routes[0].since == NOW
+    assert world.memory.conclusions[route_key("orders")].since == NOW
+    world.now -= 3600
+    assert world.shown().routes[0].since == world.now, "set back while the process runs"

@@ -22,13 +22,14 @@ from tests.unit.status.gateway_world import (
     report,
     unknown,
 )
-from xds_server.ir.decision import GatewayReport
+from xds_server.ir.decision import Decision, GatewayReport
 from xds_server.ir.facts import LagQuery, Rule, ValueQuery, Watch
 from xds_server.ir.gateway import GatewayKey, Policy
-from xds_server.snapshot.snapshot import LeftOut
+from xds_server.snapshot.snapshot import Behind, LeftOut
 from xds_server.status.conditions import TOLD, Condition
 from xds_server.status.delivery import Delivery
 from xds_server.status.gateways import GatewayStatus, Readings, status_of
+from xds_server.status.serving import is_served
 from xds_server.status.tracker import NodeCounts
 
 VERSION = "3f9a0000000000000000000000000000"
@@ -63,6 +64,18 @@ FINE = {
 INVALID: dict[str, Any] = {"invalid": (problem("DuplicateRoute", "two routes are named a", "spec.routes[1].name"),)}
 MISSING: dict[str, Any] = {"unresolved": (problem("ServiceNotFound", "there is no Service shop/orders-lite"),)}
 OUTDATED: dict[str, Any] = {"outdated": (problem("Mismatch", "Secret/shop/tls: …; its last good form is in force"),)}
+NO_SECRET: dict[str, Any] = {"unresolved": (problem("SecretNotFound", "there is no certificate in Secret shop/tls"),)}
+HELD = "by op at version 1 (seq 1): why"
+READ_ONLY = Behind(VERSION, "ReadOnly", "by op: why")
+AS_IT_WAS = replace(DEGRADED, reason="frozen")
+
+
+def closed(found: GatewayReport, *names: str) -> GatewayReport:
+    """A gateway of which these routes, or all, are on no listener that takes connections."""
+    routes = tuple(replace(each, is_open=bool(names) and each.key.route not in names) for each in found.routes)
+    return replace(found, routes=routes)
+
+
 LENIENT = Policy(require_envoy_ack=False)
 TABLE: dict[str, tuple[GatewayStatus, str, dict[str, str]]] = {
     "all is well": (status(), "Ready", {}),
@@ -154,6 +167,55 @@ TABLE: dict[str, tuple[GatewayStatus, str, dict[str, str]]] = {
         "Pending",
         {"Programmed": "False Held", "Ready": "False NotProgrammed"},
     ),
+    "held, and another would be degraded": (
+        status(report({"a": DEGRADED}), delivery=replace(EVERYWHERE, held=HELD)),
+        "Pending",
+        {"Degraded": "True OverThreshold", "Programmed": "False Held", "Ready": "False NotProgrammed"},
+    ),
+    "held, and all would be rejected": (
+        status(report({"a": REJECTED}), delivery=replace(EVERYWHERE, held=HELD)),
+        "Pending",
+        {"Degraded": "True NoHealthyBackend", "Programmed": "False Held", "Ready": "False NotProgrammed"},
+    ),
+    "held, and not valid": (
+        status(report(**INVALID), delivery=replace(EVERYWHERE, held=HELD)),
+        "Degraded",
+        {"Accepted": "False DuplicateRoute", "Programmed": "False Held", "Ready": "False NotAccepted"},
+    ),
+    "read-only": (
+        status(report({"a": DEGRADED}), delivery=replace(EVERYWHERE, behind=READ_ONLY)),
+        "Pending",
+        {"Degraded": "True OverThreshold", "Programmed": "False ReadOnly", "Ready": "False NotProgrammed"},
+    ),
+    "frozen as it was": (
+        status(report({"a": AS_IT_WAS}), delivery=replace(EVERYWHERE, behind=replace(READ_ONLY, reason="Frozen"))),
+        "Degraded",
+        {"Degraded": "True Frozen", "Programmed": "False Frozen", "Ready": "False NotProgrammed"},
+    ),
+    "the only listener lacks its certificate": (
+        status(closed(report(**NO_SECRET))),
+        "Failed",
+        {"Resolved": "False SecretNotFound", "Ready": "False NotResolved"},
+    ),
+    "one of two listeners lacks its certificate": (
+        status(report(**NO_SECRET)),
+        "Degraded",
+        {"Resolved": "False SecretNotFound", "Ready": "False NotResolved"},
+    ),
+    "one route is on the listener that lacks its certificate": (
+        status(closed(report({"a": HEALTHY, "b": HEALTHY}, **NO_SECRET), "a")),
+        "Degraded",
+        {"Resolved": "False SecretNotFound", "Ready": "False NotResolved"},
+    ),
+    "one is rejected and the other on the listener that lacks its certificate": (
+        status(closed(report({"a": HEALTHY, "b": REJECTED}, **NO_SECRET), "a")),
+        "Failed",
+        {
+            "Resolved": "False SecretNotFound",
+            "Degraded": "True NoHealthyBackend",
+            "Ready": "False NotResolved",
+        },
+    ),
     "left out": (
         status(delivery=replace(EVERYWHERE, left_out=((KEY, LEFT_OUT),))),
         "Failed",
@@ -206,6 +268,35 @@ def test_messages_name_some_and_count_the_rest() -> None:
     assert len(many.message) < 500
     lost = condition(status(report({f"r{number}": HEALTHY for number in range(500)}), unknown("why")), "Degraded")
     assert lost.message.endswith(f"(and {500 - TOLD} more)")
+
+
+@pytest.mark.parametrize(
+    "delivery",
+    [replace(EVERYWHERE, held=HELD), replace(EVERYWHERE, behind=READ_ONLY), Delivery()],
+    ids=["held", "read-only", "nothing is served yet"],
+)
+def test_what_is_not_in_force_is_told_as_what_would_be(delivery: Delivery) -> None:
+    found = report({"a": DEGRADED, "b": HEALTHY})
+    message = condition(status(found, delivery=delivery), "Degraded").message
+    assert message == "not served, but what would be: route a: degraded (over-threshold), leads to shop/orders-lite:80"
+    assert not any(is_served(each, delivery) for each in found.routes)
+
+
+def test_what_is_frozen_is_in_force_and_what_is_new_is_not() -> None:
+    delivery = replace(EVERYWHERE, behind=replace(READ_ONLY, reason="Frozen"))
+    found = report({"a": AS_IT_WAS, "new": HEALTHY})
+    assert [is_served(each, delivery) for each in found.routes] == [True, False]
+    message = condition(status(found, delivery=delivery), "Degraded").message
+    assert message.endswith("; not served, but what would be: new")
+
+
+@pytest.mark.parametrize("state", ["no such group", "no offset yet", "stalled", "topic not found"])
+@pytest.mark.parametrize("decision", [HEALTHY, DEGRADED, STUCK])
+def test_what_the_observer_says_of_a_value_is_in_the_message(state: str, decision: Decision) -> None:
+    message = condition(status(report({"a": decision}), known(0, state=state)), "Degraded").message
+    assert message.endswith(f"; route a: the lag of group orders is 0, but: {state}")
+    fine = condition(status(report({"a": decision}), known(0)), "Degraded").message
+    assert fine == message.partition("; ")[0]
 
 
 def test_lag_by_group() -> None:

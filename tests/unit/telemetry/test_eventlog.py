@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from xds_server.ir.decision import Choice, Decision
 from xds_server.ir.events import Event, EventKind
+from xds_server.ir.facts import LagQuery, Reading, RouteKey, Rule, Verdict, Watch
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
+from xds_server.status.transitions import Transition
 from xds_server.telemetry.eventlog import MOST, EventLog
 
 VERSION = Event(1, 0.0, EventKind.VERSION, {"group": "g", "version": "v", "seq": 1})
@@ -92,3 +95,20 @@ def test_refusals_and_the_rest(world: World) -> None:
     nack = Event(3, 0.0, EventKind.NACK, {"node": "n"})
     assert world.write(nack, "refused")[0]["log_level"] == "warning"
     assert world.write(Event(4, 0.0, EventKind.ACK, {"node": "n"}), "ack")[0]["log_level"] == "debug"
+
+
+@pytest.mark.parametrize(
+    ("decision", "named", "level"),
+    [
+        ("degraded", "degradation", "warning"),
+        ("fail_open", "degradation", "warning"),
+        ("rejected", "degradation", "warning"),
+        ("primary", "recovered", "info"),
+    ],
+)
+def test_a_return_is_called_so(world: World, decision: str, named: str, level: str) -> None:
+    after = Decision(Choice(decision), None, "why")
+    reading = Reading(Watch(LagQuery("default", "g"), Rule(10, 8)), 0, None, 0, 1.0, "no such group", Verdict.NORMAL)
+    told = Transition(RouteKey("shop", "edge", "a"), "default", None, after, reading, "v")
+    (line,) = world.write(Event(3, 0.0, EventKind.DEGRADATION, told.as_json()), named)
+    assert (line["log_level"], line["decision"], line["state"]) == (level, decision, "no such group")

@@ -12,7 +12,7 @@ from xds_server.ir.gateway import Gateway, GatewayKey, Protocol, Route
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.translate.gateway.claims import HostKey, HostOwner, Place, is_kept, places_of
-from xds_server.translate.gateway.names import listener_name, secret_name
+from xds_server.translate.gateway.names import Socket, listener_name, secret_name
 from xds_server.translate.gateway.resources import Work
 from xds_server.translate.gateway.routes import RoutePart
 
@@ -43,11 +43,34 @@ def reports_of(work: Work, parts: Collection[RouteKey, RoutePart]) -> Collection
 
 def _routes(read: Read, work: Work, gateway: Gateway) -> tuple[RouteReport, ...]:
     decisions = ((route, read(work.decided.decisions, route.key)) for route in gateway.routes)
+    listening = _listening(read, work, gateway)
     return tuple(
-        RouteReport(route.key, found, route.watch, route.max_qps, _share(read, work, gateway, route))
+        RouteReport(
+            route.key,
+            found,
+            route.watch,
+            route.max_qps,
+            _share(read, work, gateway, route),
+            is_open=_is_open(read, work, route, listening),
+        )
         for route, found in decisions
         if found is not None
     )
+
+
+def _listening(read: Read, work: Work, gateway: Gateway) -> set[Socket]:
+    """Where a gateway takes connections."""
+    return {
+        place.socket
+        for place, listener in zip(places_of(gateway), gateway.listeners, strict=True)
+        if is_kept(read(work.claims.stands, place))
+        and (listener.secret is None or read(work.model.certificates, listener.secret) is not None)
+    }
+
+
+def _is_open(read: Read, work: Work, route: Route, listening: set[Socket]) -> bool:
+    served = read(work.decided.served, route.key)
+    return served is not None and any(host.socket in listening for host in served.hosts)
 
 
 def _share(read: Read, work: Work, gateway: Gateway, route: Route) -> float | None:

@@ -85,6 +85,17 @@ def test_what_is_missing_is_told_and_the_rest_served() -> None:
     assert reasons(report.unresolved) == ["PortNotFound", "SecretNotFound"]
     assert [each.decision.choice for each in report.routes] == [Choice.REJECTED, Choice.PRIMARY]
     assert found.names("lds") == ["http-8080"]
+    assert all(each.is_open for each in report.routes), "on the other listener"
+
+
+def test_a_route_is_open_where_a_listener_takes_connections_for_it() -> None:
+    found = derived(gateway(route("orders"), listeners=(https(),)), backend("orders", "10.0.0.1"))
+    assert [each.is_open for each in found.report().routes] == [False]
+    found.put(certificate())
+    assert [each.is_open for each in found.report().routes] == [True]
+    found.put(gateway(route("all"), name="first", created="2025", listeners=(https(),)))
+    found.put(gateway(route("orders"), listeners=(https(), https("lost", port=9443))))
+    assert [each.is_open for each in found.report().routes] == [False], "its host is another's on the one that is open"
 
 
 def test_a_gateway_that_could_not_be_read_has_a_report() -> None:
