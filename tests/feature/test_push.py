@@ -192,3 +192,26 @@ async def test_a_push_to_a_held_group_says_that_it_is_held(tmp_path: Path, sessi
         await owner.send("PUT", "5", marked("cds", "a", 5))
         await send(server, "DELETE", "v1", "groups", "default", "rollback", reason="repaired")
         assert (await owner.send("PATCH", "5"))["problems"] == []
+
+
+@pytest.mark.parametrize(
+    ("switches", "reason"),
+    [({"read_only": {"reason": "slow"}}, "ReadOnly"), ({"freeze": [{"reason": "slow"}]}, "Frozen")],
+    ids=["read-only", "frozen"],
+)
+async def test_a_push_that_a_switch_keeps_back_says_so_and_is_in_force_after_it(
+    tmp_path: Path, session: aiohttp.ClientSession, switches: dict[str, Any], reason: str
+) -> None:
+    async with restartable(tmp_path, settings(tmp_path)) as server:
+        owner = Owner(server, "billing", session)
+        await owner.send("PUT", "1", marked("cds", "a", 1))
+        await send(server, "PUT", "v1", "switches", **switches)
+        answer = await owner.send("PUT", "2", marked("cds", "a", 2))
+        assert [each["reason"] for each in answer["problems"]] == [reason]
+        assert "by 127.0.0.1: slow" in answer["problems"][0]["message"]
+        kept_back = await server.get("/v1/groups/default")
+        assert kept_back["seq"] == 1
+        await send(server, "PUT", "v1", "switches", read_only=None, freeze=[])
+        after = await server.get("/v1/groups/default")
+        assert (after["seq"], after["version"]) == (2, kept_back["behind"]["version"])
+        assert (await owner.send("PATCH", "2"))["problems"] == []

@@ -12,7 +12,7 @@ from xds_server.snapshot.feed import Feed
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.hold import FLOWING
 from xds_server.snapshot.pipeline import Pipeline
-from xds_server.snapshot.snapshot import Hold, LeftOut, Snapshot
+from xds_server.snapshot.snapshot import Behind, Hold, LeftOut, Snapshot
 from xds_server.sources.push.model import Changed, Place, PushedSet, Settled
 from xds_server.status.audit import Audit
 from xds_server.status.audit_entry import Action
@@ -71,9 +71,12 @@ class PushTies:
         current = group.current if group is not None else None
         found = [] if changed.pushed is None else self._unserved(changed.place, current)
         hold = current.held if current is not None else None
+        origin = Origin(self._feed.name, changed.place.owner, namespace=changed.place.group)
         if hold is not None and changed.types - FLOWING:
-            origin = Origin(self._feed.name, changed.place.owner, namespace=changed.place.group)
             found.insert(0, Problem(origin, "Held", _held(changed.place.group, hold)))
+        behind = group.behind if group is not None else None
+        if behind is not None and (behind.reason == "ReadOnly" or changed.types - FLOWING):
+            found.insert(0, Problem(origin, behind.reason, _behind(changed.place.group, behind)))
         return found
 
     def _unserved(self, place: Place, current: Snapshot | None) -> list[Problem]:
@@ -93,6 +96,11 @@ class PushTies:
 def _held(group: str, hold: Hold) -> str:
     at = f"group {group!r} is held at version {hold.to} (seq {hold.seq}) by {hold.by}: {hold.reason}"
     return f"{at}; until it is released, only endpoints and secrets of what is pushed take effect"
+
+
+def _behind(group: str, behind: Behind) -> str:
+    at = f"a switch keeps group {group!r} from version {behind.version}, which is declared ({behind.message})"
+    return f"{at}; what is pushed is taken in, and is in force once the switch is taken back"
 
 
 def _told(left_out: LeftOut) -> Problem | None:
