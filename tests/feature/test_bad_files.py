@@ -107,6 +107,7 @@ BROKEN: dict[str, bytes] = {
     "a billion laughs": b"a: &a [x,x,x,x,x,x,x,x,x]\n"
     + b"".join(b"%c: &%c [%s]\n" % (n, n, b",".join([b"*%c" % (n - 1)] * 9)) for n in range(ord("b"), ord("j"))),
     "very deep": b"[" * 20_000 + b"]" * 20_000,
+    "nothing at all": b"",
     "a scalar": b"hello\n",
     "a list": b"- a\n- b\n",
     "no type": b"name: a\n",

@@ -194,6 +194,7 @@ def _depended_on() -> dict[str, tuple[str, list[Manifest] | str, str]]:
         "a service": ("backends", [{**good[0], "spec": {"ports": "http"}}, *good[1:]], "InvalidValue"),
         "a slice": ("backends", [good[0], {**good[1], "addressType": "IPv5"}], "InvalidValue"),
         "a file that is no YAML": ("backends", "kind: [", "InvalidSyntax"),
+        "a file without content": ("backends", "", "EmptyFile"),
         "a second declaration": ("zz-again", [_secure()[0]], "DuplicateObject"),
         "a second secret": ("zz-again", [_secure()[1]], "DuplicateObject"),
     }

@@ -53,7 +53,8 @@ class Unit:
 
     `key` names the place within its source and orders places: the first by key keeps a name that two claim.
     `broken` says that the place can't be read as a whole: its last good content stays in force. A problem whose origin
-    has a `kind` and a `name` is that of one object, whose last good content stays.
+    has a `kind` and a `name` is that of one object, whose last good content stays. `emptied` is what is wrong if it ever
+    declared anything: now it has no content at all, as after a write that failed; then it counts as broken.
     """
 
     key: str
@@ -61,3 +62,4 @@ class Unit:
     objects: tuple[Object, ...] = ()
     problems: tuple[Problem, ...] = ()
     broken: bool = False
+    emptied: Problem | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xds_server.ir.declared import Unit
 from xds_server.ir.facts import NO_FACTS, FactChanges
@@ -209,9 +209,10 @@ class Assembler:
 
     def _take(self, batch: Batch) -> list[str]:
         """Take a source's units in; the keys of those that touch anything."""
-        self._waiting |= self._seeds.hand_over(batch.rank, batch.units)
+        units = {key: self._unless_emptied(batch.rank, unit) for key, unit in batch.units.items()}
+        self._waiting |= self._seeds.hand_over(batch.rank, units)
         keys: list[str] = []
-        for key, unit in batch.units.items():
+        for key, unit in units.items():
             if unit is None:
                 found = self.catalog.remove(batch.rank, key)
             else:
@@ -220,10 +221,20 @@ class Assembler:
             if found or is_derived_of:
                 keys.append(key)
             self._waiting |= found
-        self._waiting |= self._seeds.drop(batch.rank, batch.units)
+        self._waiting |= self._seeds.drop(batch.rank, units)
         if self._derivation is not None:
-            self._derivation.settle(batch.rank, batch.units)
+            self._derivation.settle(batch.rank, units)
         return keys
+
+    def _unless_emptied(self, rank: int, unit: Unit | None) -> Unit | None:
+        """A unit; as a broken one if it has lost all content and is known to have declared something."""
+        if unit is None or unit.emptied is None:
+            return unit
+        store = self._derivation.store if self._derivation is not None else None
+        native = bool(self.catalog.declared(rank, unit.key)) or self._seeds.has(rank, unit)
+        if native or (store is not None and store.knows(rank, unit)):
+            return replace(unit, problems=(unit.emptied,), broken=True)
+        return unit
 
     def _admitted(self, group: str, declared: dict[Key, Resource | None]) -> dict[Key, Resource | None]:
         """The changes without those that are refused; the closure goes on with what it had under their names."""

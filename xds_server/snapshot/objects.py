@@ -65,6 +65,11 @@ class ObjectStore:
         self._touched |= touched | self._note_kept((rank, key), unit)
         return bool(touched)
 
+    def knows(self, rank: int, unit: Unit) -> bool:
+        """Whether a place has declared any object, in this process or before it."""
+        is_withheld = any(place in self._withheld for place in places_of(unit))
+        return is_withheld or bool(self.catalog.declared(rank, unit.key)) or self._seeds.has(rank, unit)
+
     def settle(self, rank: int, units: Mapping[str, Unit | None]) -> None:
         """After all units of a batch are taken in, let go of what places declared before that are gone."""
         self._touched |= self._seeds.drop(rank, units)

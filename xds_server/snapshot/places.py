@@ -21,5 +21,6 @@ def place_of(origin: Origin) -> str:
 
 def places_of(unit: Unit) -> dict[str, None]:
     """All places of which a unit tells."""
-    origins = [each.origin for each in (*unit.documents, *unit.objects, *unit.problems)]
+    emptied = () if unit.emptied is None else (unit.emptied,)
+    origins = [each.origin for each in (*unit.documents, *unit.objects, *unit.problems, *emptied)]
     return dict.fromkeys(place_of(origin) for origin in origins)

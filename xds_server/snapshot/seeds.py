@@ -46,6 +46,11 @@ class Seeds(Generic[K, T]):
                 self._left.setdefault(rank, {})[place] = len(declared)
         return touched
 
+    def has(self, rank: int, unit: Unit) -> bool:
+        """Whether anything is known from before of what a unit stands for."""
+        left = self._left.get(rank, {})
+        return any(place in left for place in places_of(unit))
+
     def hand_over(self, rank: int, units: Mapping[str, Unit | None]) -> set[K]:
         """Before units are taken in, have each of them take over from its seeds; the keys that this touches."""
         touched: set[K] = set()

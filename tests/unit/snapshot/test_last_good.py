@@ -81,6 +81,28 @@ def test_a_broken_file_keeps_its_last_good_content_across_a_restart() -> None:
     assert [problem.reason for problem in assembler.problems(0, "files")] == ["InvalidYaml"]
 
 
+EMPTIED = Unit("a.yaml", emptied=Problem(Origin("files", "/config/a.yaml"), "EmptyFile", "has no content at all"))
+
+
+def test_an_emptied_file_keeps_its_last_good_content() -> None:
+    assembler = Assembler(decode, prune_routes)
+    assert assembler.apply([batch(EMPTIED)], 1.0) == []
+    assert assembler.problems(0, "files") == [], "it never declared anything"
+    assembler.apply([batch(unit("a.yaml", site("a")))], 2.0)
+    assert assembler.apply([batch(EMPTIED)], 3.0) == []
+    assert [problem.reason for problem in assembler.problems(0, "files")] == ["EmptyFile"]
+    (snapshot,) = assembler.apply([Batch(0, "files", {"a.yaml": None})], 4.0)
+    assert names(snapshot) == set(), "a file that is deleted declares no more"
+    assert assembler.problems(0, "files") == []
+
+
+def test_an_emptied_file_keeps_its_last_good_content_across_a_restart() -> None:
+    assembler = restored(served(batch(unit("a.yaml", site("a")), unit("b.yaml", site("b")))))
+    (snapshot,) = assembler.apply([batch(EMPTIED, unit("b.yaml", site("new")))], 2.0)
+    assert names(snapshot) == {"a", "new"}
+    assert [problem.reason for problem in assembler.problems(0, "files")] == ["EmptyFile"]
+
+
 def test_a_document_that_does_not_decode_keeps_its_last_good_content_across_a_restart() -> None:
     assembler = restored(served(batch(unit("a.yaml", site("a")))))
     wrong = {**cluster("a"), "connect_timeout": "soon"}

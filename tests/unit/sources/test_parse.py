@@ -53,9 +53,16 @@ resources:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n---\n", "resources: []", "resources:\n", "\ufeff# bom"])
+@pytest.mark.parametrize("text", ["# nothing\n", "---\n---\n", "resources: []", "resources:\n", "\ufeff# bom"])
 def test_empty_files_declare_nothing(text: str) -> None:
     assert unit(text) == Unit("a.yaml")
+
+
+def test_a_file_without_content_says_so_for_the_case_that_it_declared_something() -> None:
+    found = unit("")
+    assert found.emptied is not None
+    assert found.emptied.reason == "EmptyFile"
+    assert found == Unit("a.yaml", emptied=found.emptied)
 
 
 def test_a_response_by_its_type_is_the_file_form() -> None:

@@ -34,6 +34,7 @@ _EXPECTED = (
     'expected a native xDS document (with "@type"), Envoy\'s file form (with "resources") or a manifest '
     '(with "apiVersion" and "kind")'
 )
+_EMPTY = "has no content at all (0 bytes); its last good content stays. Delete the file to take it away"
 _NO_SUCH_FIELD = "Envoy's file form has no field of a name that stands here"
 _MOST_KEYS_SHOWN = 5
 
@@ -91,6 +92,8 @@ def parse(place: FilePlace, data: bytes, decode_object: DecodeObject = unsupport
     documents = tuple(each for each in found if isinstance(each, NativeDocument))
     objects = tuple(each for each in found if isinstance(each, Object))
     problems = [each for each in found if isinstance(each, Problem)]
+    if not data:
+        return Unit(place.key, emptied=Problem(place.origin, "EmptyFile", _EMPTY))
     return Unit(place.key, documents, objects, _located(text, problems))
 
 
