@@ -11,6 +11,7 @@ import re2
 from msgspec import Meta
 
 from k8s_source.kinds.fields import EXPECTED, Label
+from k8s_source.kinds.paths import normalized
 from k8s_source.kinds.words import found
 
 LARGEST_LAG = 2**63 - 1
@@ -96,6 +97,10 @@ def path_error(kind: PathType, path: str) -> str:
         return f"expected at most {LONGEST_PATH} letters, found {len(path)}"
     if not _PATH.fullmatch(path):
         return "expected a path without ?, #, spaces and control characters; a query is no part of it"
+    if "%00" in path:
+        return "no request matches %00: Envoy refuses it"
+    if (reached := normalized(path)) != path:
+        return f"no request matches it: Envoy compares normalized paths; write {reached!r}"
     return ""
 
 
