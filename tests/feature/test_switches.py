@@ -105,6 +105,9 @@ async def test_read_only_publishes_nothing_and_tells_what_would_be_and_on_releas
     assert (now["version"], now["seq"], now["created"]) == (before["version"], before["seq"], before["created"])
     assert now["behind"]["version"] not in {before["version"], first["version"]}
     assert await place.server.metric("tidegate_group_behind", group="default") == 1
+    status = await tidegate("status", "--admin", place.server.plane.admin)
+    kept_back = f"version {now['behind']['version'][:8]}, which is declared, is not served"
+    assert f"group default is read-only, by 127.0.0.1: because; {kept_back}" in status
     versions = (await place.server.get("/v1/groups/default/versions"))["versions"]
     assert versions[0]["seq"] == before["seq"], "what is not served is no version"
 

@@ -105,10 +105,8 @@ def _show_groups(answer: Json) -> None:
     for group in answer["groups"]:
         if group["held"] or group["stored"] is False:
             print(clean(f"\n{_told(group)}"))
-        if (behind := group["behind"]) is not None:
-            how = "read-only" if behind["reason"] == "ReadOnly" else "frozen"
-            kept = f"version {short(behind['version'])}, which is declared, is not served"
-            print(clean(f"\ngroup {group['name']} is {how}, {behind['message']}; {kept}"))
+        if group["behind"] is not None:
+            print(clean(f"\n{_kept_back(group['name'], group['behind'])}"))
     left_out = [(group["name"], each) for group in answer["groups"] for each in group["left_out"]]
     if left_out:
         print("\nLeft out:")
@@ -145,6 +143,12 @@ def _show_sources(answer: Json) -> None:
         print(clean(f"  {source}: {told} ({each['reason']})"))
     if len(problems) > _MOST_SHOWN:
         print(f"  and {len(problems) - _MOST_SHOWN} more: see /v1/sources")
+
+
+def _kept_back(group: str, behind: Json) -> str:
+    how = "read-only" if behind["reason"] == "ReadOnly" else "frozen"
+    kept = f"version {short(behind['version'])}, which is declared, is not served"
+    return f"group {group} is {how}, {behind['message']}; {kept}"
 
 
 def _show_explanation(answer: Json) -> None:

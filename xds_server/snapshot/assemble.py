@@ -167,14 +167,7 @@ class Assembler:
                 changes.setdefault(batch.source, []).extend(keys)
         if self._derivation is not None:
             self._waiting |= self._derivation.run(facts)
-        if facts.verdicts:
-            changes["observers"] = [f"{route}: {verdict}" for route, verdict in facts.verdicts.items()]
-        if facts.fleets:
-            changes["fleet"] = [f"{group}: quotas are shared by {size}" for group, size in facts.fleets.items()]
-        if facts.drained:
-            changes["endpoints"] = [f"{backend}: has had none for a while" for backend in facts.drained]
-        named = [each for keys in changes.values() for each in sorted(keys)]
-        origin = origin or Change(", ".join(changes), _summary(named))
+        origin = origin or _origin({**changes, **_told(facts)})
         groups: dict[str, dict[Key, Resource | None]] = {}
         for group, url, name in self._waiting:
             if only is None or group in only:
@@ -284,6 +277,20 @@ def _by_type(served: Mapping[Key, Resource | None]) -> dict[str, dict[str, Resou
 
 def _same(before: Types, after: Types) -> bool:
     return before.keys() == after.keys() and all(before[url] is after[url] for url in after)
+
+
+def _told(facts: FactChanges) -> dict[str, list[str]]:
+    """What has changed of facts, by where it comes from."""
+    told = {
+        "observers": [f"{route}: {verdict}" for route, verdict in facts.verdicts.items()],
+        "fleet": [f"{group}: quotas are shared by {size}" for group, size in facts.fleets.items()],
+        "endpoints": [f"{backend}: has had none for a while" for backend in facts.drained],
+    }
+    return {source: keys for source, keys in told.items() if keys}
+
+
+def _origin(changes: Mapping[str, list[str]]) -> Change:
+    return Change(", ".join(changes), _summary([each for keys in changes.values() for each in sorted(keys)]))
 
 
 def _summary(keys: list[str]) -> str:
