@@ -132,6 +132,10 @@ class DynamicGateway(Manifest, frozen=True, kw_only=True, rename="camel", forbid
 def _route_faults(route: RouteSpec) -> Iterator[Fault]:
     if wrong := path_error(route.path_type, route.path):
         yield Fault("path", "InvalidValue", wrong)
+    if route.degrade_service == route.backend_service:
+        # Both mean the same port of it, too.
+        message = f"expected another Service than backendService, found {found(route.degrade_service, secret=False)}"
+        yield Fault("degradeService", "Conflict", message)
     yield from _pair("kafkaConsumerGroup", route.kafka_consumer_group, "kafkaLagThreshold", route.kafka_lag_threshold)
     yield from _pair("prometheusQuery", route.prometheus_query, "threshold", route.threshold)
     if route.kafka_consumer_group is not None and route.prometheus_query is not None:

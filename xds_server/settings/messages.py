@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
+from pydantic import SecretStr
 from pydantic_core import ErrorDetails
 
 from xds_server.settings.document import Loc
@@ -67,6 +68,8 @@ def _fault(error: ErrorDetails, kind: str, loc: Loc, context: Mapping[str, Any])
         return f"found {found(error['input'])}, expected one of {_listed(context['known'])} (nearest: {nearest})"
     if kind == "missing":
         return f"missing; expected: {_what(loc)}"
+    if _is_secret(loc):
+        return f"found something that is not repeated here, expected {_expected(error, context)} (a number in quotes)"
     return f"found {found(error['input'])}, expected {_expected(error, context)}"
 
 
@@ -101,6 +104,15 @@ def _what(loc: Loc) -> str:
     by_unit = {"duration": DURATION, "size": SIZE, "share": SHARE}.get(unit(key.field))
     words = _listed(choices(key.field))
     return by_unit or words or (key.field.description or "a value").rstrip(".")
+
+
+def _is_secret(loc: Loc) -> bool:
+    """Whether a key holds a secret itself."""
+    return any(SecretStr in _types(key.field.annotation) for key in _all_keys() if fits(key.pattern, loc))
+
+
+def _types(annotation: object) -> tuple[object, ...]:
+    return get_args(annotation) or (annotation,)
 
 
 def _all_keys() -> Iterable[Key]:

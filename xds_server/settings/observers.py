@@ -66,9 +66,19 @@ class Sampling(Section):
     timeout: Interval = 3.0
     """A sample that takes longer has failed."""
     ttl: Interval = 15.0
-    """An older value is unknown."""
+    """An older value is unknown. At least `interval`; better `interval` and `timeout` together, and some more."""
     breaker: Breaker = Breaker()
     """When a failing target is left alone."""
+
+    @model_validator(mode="after")
+    def _outlives_its_interval(self) -> Self:
+        if self.ttl < self.interval:
+            # Each value would be unknown for a while before the next one comes.
+            message = (
+                f"a ttl of at least interval ({self.interval:g}s), better interval + timeout; ttl is {self.ttl:g}s"
+            )
+            raise PydanticCustomError("expected", message)
+        return self
 
 
 class KafkaSecurity(Section):

@@ -59,6 +59,25 @@ def test_an_unknown_key_names_its_path_and_the_nearest_known_key(faults: Faults,
         ("xds: {max_streams: [1]}", "xds.max_streams: found a list, expected a whole number"),
         ("xds: {max_streams: }", "xds.max_streams: found nothing, expected a whole number"),
         ("degradation: {breaker: {percent: 101}}", "degradation.breaker.percent: found 101, expected 100 or less"),
+        (
+            "observers: {kafka: {clusters: {}, interval: 20s}}",
+            "observers.kafka: found a mapping, expected a ttl of at least interval (20s), better interval + timeout; ttl is 15s",
+        ),
+        (
+            "observers: {prometheus: {url: 'http://p', interval: 2s, ttl: 1s}}",
+            "observers.prometheus: found a mapping, expected a ttl of at least interval (2s)",
+        ),
+        (
+            "observers: {kafka: {clusters: {a: {bootstrap: k, security: {password: 8675309}}}}}",
+            (
+                "observers.kafka.clusters.a.security.password: found something that is not repeated here,"
+                " expected a string (a number in quotes)"
+            ),
+        ),
+        (
+            "observers: {prometheus: {url: 'http://p', security: {token: 8675309}}}",
+            "observers.prometheus.security.token: found something that is not repeated here",
+        ),
         ("xds: 5", "xds: found 5, expected a mapping"),
         ("sources: {kind: files}", "sources: found a mapping, expected a list"),
         ("sources: [files]", 'sources[0]: found "files", expected a mapping'),

@@ -115,10 +115,9 @@ class Store:
             self.flushed_seq[group], self.flushed_hold[group] = newer[-1].seq, newer[-1].held
         self.is_failing = False
 
-    def failed(self, error: OSError) -> None:
-        """Note, and log, that something could not be written."""
+    def failed(self, _: OSError) -> None:
+        """Note that something could not be written; whoever writes logs it."""
         self.is_failing = True
-        _log.error("state_not_written", path=error.filename, reason=error.strerror, hint="it is tried again")
 
 
 def open_store(

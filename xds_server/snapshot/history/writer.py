@@ -8,6 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
+import structlog
+
+_log = structlog.get_logger()
+
 Item = TypeVar("Item")
 
 MOST_WAITING = 1000
@@ -16,11 +20,15 @@ MOST_WAITING = 1000
 _RETRY = 2.0
 """Seconds until what could not be written is tried again."""
 
+_LOGGED_EVERY = 60.0
+"""Seconds between two lines of the log that tell of one failure that goes on."""
+
 
 class Writer(Generic[Item]):
     """Nobody who adds something waits. `write` blocks and may raise OSError: then `failed` is told, and it is tried again.
 
-    An error that names no file, as that of a full disk does, is told with `path`.
+    An error that names no file, as that of a full disk does, is told with `path`. The first one is logged, then one a
+    minute, and when it is over.
     """
 
     def __init__(self, write: Callable[[Sequence[Item]], None], failed: Callable[[OSError], None], path: Path) -> None:
@@ -29,6 +37,8 @@ class Writer(Generic[Item]):
         self._failed = failed
         self._waiting: deque[Item] = deque(maxlen=MOST_WAITING)
         self._writing = 0
+        self._tries = 0
+        self._logged_at = 0.0
         self._added = 0
         self._wake = asyncio.Event()
         self._progress = asyncio.Event()
@@ -83,13 +93,24 @@ class Writer(Generic[Item]):
         except OSError as error:
             error.filename = error.filename or str(self._path)
             self._failed(error)
+            self._log_failure(error)
             room = MOST_WAITING - len(self._waiting)
             self._waiting.extendleft(reversed(batch[-room:] if room else []))
             return False
         finally:
             self._writing = 0
             self._progress.set()
+        if self._tries:
+            _log.info("state_written_again", path=str(self._path), failed_tries=self._tries)
+            self._tries = 0
         return True
+
+    def _log_failure(self, error: OSError) -> None:
+        now, self._tries = asyncio.get_running_loop().time(), self._tries + 1
+        if self._tries == 1 or now - self._logged_at >= _LOGGED_EVERY:
+            self._logged_at = now
+            told = {"path": error.filename, "reason": error.strerror, "failed_tries": self._tries}
+            _log.error("state_not_written", **told, hint="it is tried again")
 
     async def _rest(self) -> None:
         """Wait a while before the next try, but not when the process ends."""

@@ -32,6 +32,12 @@ ROUTES: dict[str, tuple[Body, str, str, str]] = {
         "InvalidValue",
         "expected at most the threshold, 100, found 101",
     ),
+    "degraded to itself": (
+        watching(degradeService="cart"),
+        "degradeService",
+        "Conflict",
+        "expected another Service than backendService",
+    ),
     "recover without": (route(recoverThreshold=1), "kafkaLagThreshold", "MissingField", "recoverThreshold needs a"),
     "group alone": (
         route(kafkaConsumerGroup="x", degradeService="y"),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import structlog
 
 from xds_server.snapshot.history import writer as writers
 from xds_server.snapshot.history.writer import Writer
@@ -63,6 +64,28 @@ async def test_what_could_not_be_written_is_tried_again(monkeypatch: pytest.Monk
     assert [each.filename for each in told] == ["state"] * 2
     await writer.close()
     await running
+
+
+@pytest.mark.parametrize(("every", "lines"), [(60.0, [1]), (0.0, [1, 2, 3, 4])])
+async def test_a_failure_that_goes_on_is_logged_once_a_minute_and_so_is_its_end(
+    monkeypatch: pytest.MonkeyPatch, every: float, lines: list[int]
+) -> None:
+    monkeypatch.setattr(writers, "_RETRY", 0.01)
+    monkeypatch.setattr(writers, "_LOGGED_EVERY", every)
+    disk = Disk()
+    disk.failures = 4
+    writer = Writer(disk.write, lambda _: None, Path("state"))
+    with structlog.testing.capture_logs() as logs:
+        running = asyncio.create_task(writer.run())
+        writer.add(1)
+        await writer.flushed()
+        writer.add(2)
+        await writer.flushed()
+        await writer.close()
+        await running
+    told = [each["failed_tries"] for each in logs if each["event"] == "state_not_written"]
+    assert told == lines
+    assert [each["failed_tries"] for each in logs if each["event"] == "state_written_again"] == [4]
 
 
 async def test_a_disk_that_hangs_costs_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
