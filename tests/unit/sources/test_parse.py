@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
+from k8s_source.kinds.decode import decode_manifest
 from tests.unit.sources.recording import CLUSTER, cluster
 from xds_server.ir.declared import Unit
 from xds_server.ir.origin import Origin
@@ -63,6 +64,47 @@ def test_a_file_without_content_says_so_for_the_case_that_it_declared_something(
     assert found.emptied is not None
     assert found.emptied.reason == "EmptyFile"
     assert found == Unit("a.yaml", emptied=found.emptied)
+
+
+LIST = """\
+apiVersion: v1
+items:
+- apiVersion: v1
+  kind: Service
+  metadata: {name: a}
+  spec: {ports: [{port: 80}]}
+- apiVersion: v1
+  kind: Service
+  metadata: {name: b}
+  spec:
+    ports: no
+- 5
+kind: List
+metadata: {resourceVersion: ""}
+"""
+
+
+def test_the_items_of_a_list_are_documents_of_their_own() -> None:
+    found = parse(FilePlace("files", "a.yaml", "a.yaml", "edge"), LIST.encode(), decode_manifest)
+    assert [(each.key.name, each.origin.line, each.folder_group) for each in found.objects] == [("a", 3, "edge")]
+    wrong, odd = found.problems
+    assert (wrong.origin.kind, wrong.origin.name, wrong.field, wrong.origin.line) == (
+        "Service",
+        "b",
+        "items[1].spec.ports",
+        11,
+    )
+    assert (odd.reason, odd.field, odd.origin.line) == ("UnknownForm", "items[2]", 12)
+
+
+@pytest.mark.parametrize("items", ["", "items: []\n", "items:\n"])
+def test_a_list_without_items_declares_nothing(items: str) -> None:
+    assert unit(f"apiVersion: v1\nkind: List\n{items}") == Unit("a.yaml")
+
+
+def test_a_list_of_no_list() -> None:
+    (problem,) = unit("apiVersion: v1\nkind: List\nitems: 5\n").problems
+    assert (problem.reason, problem.field) == ("InvalidValue", "items")
 
 
 def test_a_response_by_its_type_is_the_file_form() -> None:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 LISTED = "resources"
 """The key of the list in Envoy's file form; the lines of its items are kept."""
 
+ITEMS = "items"
+"""The key of the list in a `List` of manifests, as `kubectl get -o yaml` prints it; in YAML its lines are kept, too."""
+
 DEEPEST = 200
 """Levels of nesting that are read; Envoy's own messages stay far below."""
 
@@ -28,7 +31,7 @@ def twice(key: str) -> str:
 class Document:
     """One document of a file: its number and first line, both from 1, and its value as plain Python.
 
-    `lines` are those of the items of its top-level list `resources`.
+    `lines` are those of the items of its top-level list `resources`, or `items`.
     """
 
     number: int

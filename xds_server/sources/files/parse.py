@@ -12,7 +12,7 @@ from xds_server.ir.objects import Object
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.sources.base import DecodeObject
-from xds_server.sources.files.document import LISTED, Document, SyntaxFaultError, is_name
+from xds_server.sources.files.document import ITEMS, LISTED, Document, SyntaxFaultError, is_name
 from xds_server.sources.files.json_reader import read_json
 from xds_server.sources.files.positions import locate_all
 from xds_server.sources.files.yaml_reader import read_yaml
@@ -116,6 +116,9 @@ def _declared(place: FilePlace, document: Document, decode_object: DecodeObject)
     if not isinstance(value, dict):
         yield Problem(origin, "UnknownForm", f"{_EXPECTED}, found {_kind(value)}")
     elif "apiVersion" in value and "kind" in value and "@type" not in value:
+        if (value["apiVersion"], value["kind"]) == ("v1", "List"):
+            yield from _items(place, document, value, origin, decode_object)
+            return
         found = decode_object(value, origin, place.group)
         yield from found if isinstance(found, tuple) else (found,)
     elif LISTED in value and (type_name(value) in {"", _RESPONSE}):
@@ -152,6 +155,28 @@ def _listed(
             yield NativeDocument(place.group, body, _named(here, body), within, version)
         else:
             yield Problem(here, "InvalidValue", f'expected a mapping with "@type", found {_kind(body)}', within)
+
+
+def _items(
+    place: FilePlace, document: Document, value: Mapping[str, object], origin: Origin, decode_object: DecodeObject
+) -> Iterator[_Found]:
+    """The manifests of a list, each as if it were a document of its own."""
+    items = value.get(ITEMS)
+    if items is not None and not isinstance(items, list):
+        yield Problem(origin, "InvalidValue", f"expected a list, found {_kind(items)}", ITEMS)
+        return
+    for index, item in enumerate(items or ()):
+        within = f"{ITEMS}[{index}]"
+        here = replace(origin, line=document.lines[index] if index < len(document.lines) else origin.line)
+        if not (isinstance(item, dict) and "apiVersion" in item and "kind" in item):
+            message = f'expected a manifest (with "apiVersion" and "kind"), found {_kind(item)}'
+            yield Problem(here, "UnknownForm", message, within)
+            continue
+        found = decode_object(item, here, place.group)
+        if isinstance(found, tuple):
+            yield from (replace(each, field=f"{within}.{each.field}" if each.field else within) for each in found)
+        else:
+            yield found
 
 
 def _meant(key: str) -> str:

@@ -24,7 +24,7 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 
-from xds_server.sources.files.document import DEEPEST, LISTED, Document, SyntaxFaultError, twice
+from xds_server.sources.files.document import DEEPEST, ITEMS, LISTED, Document, SyntaxFaultError, twice
 from xds_server.sources.files.scalars import is_collection_tag, not_allowed, plain, tagged
 
 MOST_ALIASED = 1_000_000
@@ -178,7 +178,7 @@ class _Builder:
         depth = len(self._stack)
         if depth == 0:
             self._line = event.start_mark.line + 1
-        elif depth == 2 and self._stack[1].mapping is None and self._stack[0].key == LISTED:  # noqa: PLR2004
+        elif depth == 2 and self._stack[1].mapping is None and self._stack[0].key in (LISTED, ITEMS):  # noqa: PLR2004
             self._lines.append(event.start_mark.line + 1)
 
     def _fault(self, event: Anything, message: str) -> SyntaxFaultError:
