@@ -49,6 +49,10 @@ class _Case:
     watch: Watch
     state: State
     timer: Timer | None = None
+    is_edited: bool = False
+    """Whether the watch has changed since the last sample."""
+    by_edit: bool = False
+    """Whether the verdict last changed with the first sample after such a change."""
 
 
 class Judge:
@@ -120,6 +124,11 @@ class Judge:
         if changed:
             self._changed(changed)
 
+    def follows_an_edit(self, route: RouteKey) -> bool:
+        """Whether the verdict of a route last changed with the first sample after its watch was declared otherwise."""
+        case = self._cases.get(route)
+        return case is not None and case.by_edit
+
     def queries(self, observer: str) -> list[Query]:
         """What is wanted of an observer, each once."""
         return [query for query in self._watchers if query.observer == observer]
@@ -175,7 +184,7 @@ class Judge:
         if case is not None and watch is not None and case.watch.query == watch.query:
             if case.watch != watch:
                 self._cancel(case)
-                case.watch, case.state = watch, forget_samples(case.state)
+                case.watch, case.state, case.is_edited = watch, forget_samples(case.state), True
             return set()
         found = self.conclusion(route)
         self._restored.pop(route, None)
@@ -186,7 +195,7 @@ class Judge:
         """Follow from now on, with what was concluded before; the observer that is to be told, if nobody wanted that."""
         query = watch.query
         state = State() if found is None else State(found.verdict, found.since, found.was_over)
-        case = self._cases[route] = _Case(watch, state)
+        case = self._cases[route] = _Case(watch, state, is_edited=found is not None)
         watchers = self._watchers.setdefault(query, {})
         watchers[route] = None
         if len(watchers) > 1:
@@ -222,7 +231,9 @@ class Judge:
         step = observe(case.state, rule, observation, now) if observation is not None else look(case.state, rule, now)
         case.state = step.state
         if step.state.verdict is not before:
-            changed[route] = step.state.verdict
+            changed[route], case.by_edit = step.state.verdict, case.is_edited
+        if step.state.newest is not None:
+            case.is_edited = False
         if step.again is not None:
             case.timer = self._later(max(step.again - now, 0.0), lambda: self._look(route))
 

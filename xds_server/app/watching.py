@@ -14,6 +14,7 @@ from observers.judge import Judge
 from xds_server.app.observing import run_observer
 from xds_server.derive.outcome import Outcome
 from xds_server.ir.facts import FactChanges, Observation, Query, Reading, RouteKey, Verdict
+from xds_server.ir.gateway import GatewayKey
 from xds_server.snapshot.pipeline import Pipeline
 from xds_server.snapshot.seeds import NOTHING_DECLARED
 from xds_server.status.brake import Brake
@@ -114,7 +115,15 @@ class Watching:
     def _judged(self, verdicts: Mapping[RouteKey, Verdict]) -> None:
         for route in verdicts:
             self._memory.conclude(route, self.judge.conclusion(route))
+        edited = {route: place for route in verdicts if (place := self._edited_in(route))}
+        if edited:
+            self._pipeline.observe(FactChanges(edited=edited))
         self._brake.take(verdicts)
+
+    def _edited_in(self, route: RouteKey) -> str:
+        """Where the gateway stands whose edit changed a verdict, "" where the value did."""
+        origin = self.book.origin(GatewayKey(route.namespace, route.gateway))
+        return str(origin) if origin is not None and self.judge.follows_an_edit(route) else ""
 
     def _reading(self, route: RouteKey) -> Reading | None:
         found = self.judge.reading(route)

@@ -124,12 +124,13 @@ class FactChanges:
     """Facts that derivation is told from outside and that are not as before, by key.
 
     `fleets` has by group among how many Envoys the `maxQps` of its routes is shared; `drained` are backends whose time with
-    their last endpoints is over.
+    their last endpoints is over. `edited` tells of verdicts where the gateway stands that was changed, if that is their cause.
     """
 
     verdicts: Mapping[RouteKey, Verdict] = field(default_factory=dict)
     fleets: Mapping[str, int] = field(default_factory=dict)
     drained: frozenset[BackendKey] = frozenset()
+    edited: Mapping[RouteKey, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         """Whether there are any."""
@@ -138,7 +139,10 @@ class FactChanges:
     def __or__(self, later: FactChanges) -> FactChanges:
         """These and then later ones: of two under one key the later counts."""
         return FactChanges(
-            {**self.verdicts, **later.verdicts}, {**self.fleets, **later.fleets}, self.drained | later.drained
+            {**self.verdicts, **later.verdicts},
+            {**self.fleets, **later.fleets},
+            self.drained | later.drained,
+            {**self.edited, **later.edited},
         )
 
 

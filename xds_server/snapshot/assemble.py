@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xds_server.ir.declared import Unit
-from xds_server.ir.facts import NO_FACTS, FactChanges
+from xds_server.ir.facts import NO_FACTS, FactChanges, RouteKey
 from xds_server.ir.problem import Problem
 from xds_server.ir.switches import FrozenRoutes, Switches
 from xds_server.snapshot.catalog import Catalog
@@ -282,11 +282,16 @@ def _same(before: Types, after: Types) -> bool:
 def _told(facts: FactChanges) -> dict[str, list[str]]:
     """What has changed of facts, by where it comes from."""
     told = {
-        "observers": [f"{route}: {verdict}" for route, verdict in facts.verdicts.items()],
+        "observers": [f"{route}: {verdict}{_edit(facts, route)}" for route, verdict in facts.verdicts.items()],
         "fleet": [f"{group}: quotas are shared by {size}" for group, size in facts.fleets.items()],
         "endpoints": [f"{backend}: has had none for a while" for backend in facts.drained],
     }
     return {source: keys for source, keys in told.items() if keys}
+
+
+def _edit(facts: FactChanges, route: RouteKey) -> str:
+    place = facts.edited.get(route)
+    return f" (what it watches was changed in {place})" if place else ""
 
 
 def _origin(changes: Mapping[str, list[str]]) -> Change:

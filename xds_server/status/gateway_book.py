@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from xds_server.ir.decision import Choice, Decision, GatewayReport, RouteReport
 from xds_server.ir.facts import Query, Reading, RouteKey
 from xds_server.ir.gateway import GatewayKey
+from xds_server.ir.origin import Origin
 from xds_server.snapshot.groups import Groups
 from xds_server.status.conditions import Status
 from xds_server.status.delivery import Delivery, delivery_of
@@ -117,6 +118,11 @@ class GatewayBook:
         gateway, _, name = rest.partition("/")
         report = self._reports.get(GatewayKey(namespace, gateway))
         return report is not None and any(each.key.route == name for each in report.routes)
+
+    def origin(self, key: GatewayKey) -> Origin | None:
+        """Where a gateway is declared; None for one that is not there."""
+        report = self._reports.get(key)
+        return None if report is None else report.origin
 
     def watched(self) -> Counter[Query]:
         """What routes watch, and how many watch it."""

@@ -163,6 +163,22 @@ def test_another_rule_keeps_the_verdict(world: World) -> None:
     assert world.told[1:] == [{route("a"): Verdict.NORMAL}]
 
 
+def test_a_verdict_that_changes_since_its_rule_was_edited_says_so(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.sample(150)
+    assert not world.judge.follows_an_edit(route("a"))
+    world.judge.follow({route("a"): Watch(ORDERS, Rule(1000, 800, min_dwell=0))})
+    world.time.advance(5)
+    world.sample(None)
+    world.sample(150)
+    assert world.told[1:] == [{route("a"): Verdict.NORMAL}]
+    assert world.judge.follows_an_edit(route("a"))
+    world.time.advance(5)
+    world.sample(1500)
+    assert world.told[2:] == [{route("a"): Verdict.OVER}]
+    assert not world.judge.follows_an_edit(route("a"))
+
+
 QUERIES = (
     ORDERS,
     OTHERS,

@@ -212,6 +212,16 @@ def test_a_slip_in_the_kind_takes_nothing_away(slip: dict[str, str], *, stays: b
     assert standing is None or (standing.object is not None and len(standing.problems) == 1)
 
 
+def test_a_verdict_that_an_edit_changed_names_the_file() -> None:
+    world = World()
+    world.apply(unit("a.yaml", thing("x", "old")))
+    world.assembler.apply([], 2.0, None, FactChanges({ROUTE: Verdict.OVER}))
+    facts = FactChanges(edited={ROUTE: "a.yaml:3"}) | FactChanges({ROUTE: Verdict.NORMAL})
+    (snapshot,) = world.assembler.apply([], 3.0, None, facts)
+    assert snapshot.origin.source == "observers"
+    assert snapshot.origin.change == f"{ROUTE}: normal (what it watches was changed in a.yaml:3)"
+
+
 def test_a_round_costs_what_changed_and_tells_what_made_it() -> None:
     world = World()
     world.apply(unit("a.yaml", *(thing(f"t{number}", "1") for number in range(100))), unit("b.yaml", thing("x", "1")))
