@@ -74,8 +74,12 @@ class Shop:
         self.state = folder / "state"
 
     def declare(self, *gateways: Json) -> None:
-        """Write the gateways' file."""
-        write_documents(self.server.plane.files / "gateways.yaml", gateways)
+        """Write the gateways' file; there is none where there is no gateway."""
+        file = self.server.plane.files / "gateways.yaml"
+        if gateways:
+            write_documents(file, gateways)
+        else:
+            file.unlink()
 
     def serve(self, name: str, *addresses: str) -> None:
         """Write the file of a backend."""

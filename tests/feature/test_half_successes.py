@@ -158,6 +158,7 @@ async def test_a_restart_while_some_have_it_serves_the_same_and_asks_all_again(
             await node(clients, "good")
             odd = await node(clients, "odd", answering("rds", answer))
             await reason(place, "Refused" if answer is refuse else "Pending")
+            await odd.until(lambda: odd.of("rds"))
             odd.answer = accept
             if answer is hold:
                 odd.ack(odd.of("rds")[-1])

@@ -23,15 +23,19 @@ GRACE = 10.0
 
 
 @pytest.fixture
-def hangups_are_heard() -> Iterator[None]:
-    """Whoever runs the tests may have them ignored, as `nohup` does, and then the server's process has, too."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def signals_are_heard() -> Iterator[None]:
+    """Whoever runs the tests may have them ignored, as `nohup` and a shell's `&` do; then the server's process has, too."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGINT)}
+    for number, action in before.items():
+        if action is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGHUP, before)
+    for number, action in before.items():
+        signal.signal(number, action)
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.usefixtures("hangups_are_heard")
+@pytest.mark.usefixtures("signals_are_heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_an_idle_server_ends_at_once_on_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     async with restartable(tmp_path) as server:

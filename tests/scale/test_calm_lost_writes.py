@@ -28,9 +28,10 @@ class Leaving:
     def peer(self) -> str:
         return "ipv4:127.0.0.1:1"
 
-    async def read(self) -> bytes:
+    async def read(self) -> Any:
         if not self._requests:
-            await asyncio.Event().wait()
+            await self.leaving.wait()
+            return grpc.aio.EOF
         return self._requests.pop()
 
     async def write(self, message: bytes) -> None:

@@ -74,7 +74,8 @@ steps = st.lists(st.lists(kinds, min_size=1, max_size=6), max_size=8)
 
 def route_of(values: Mapping[str, Any]) -> Body:
     made = {key: value for key, value in values.items() if key != "lag"}
-    lag = {"degradeService": "lite", "kafkaConsumerGroup": "g", "kafkaLagThreshold": 10} if "lag" in values else {}
+    other = "cart" if made["backendService"] == "lite" else "lite"
+    lag = {"degradeService": other, "kafkaConsumerGroup": "g", "kafkaLagThreshold": 10} if "lag" in values else {}
     return {**made, **lag}
 
 

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from email.utils import formatdate
 from pathlib import Path
@@ -68,21 +68,21 @@ async def test_where_neither_is_allowed_that_is_told(api: QueryApi) -> None:
 @pytest.mark.parametrize(
     ("said", "state", "reason"),
     {
-        "NaN": (scalar("NaN"), "NaN", "NaN"),
-        "+Inf": (scalar("+Inf"), "infinite", "+Inf"),
-        "-Inf": (scalar("-Inf"), "infinite", "-Inf"),
-        "nothing": (vector(), "no series", "finds nothing"),
-        "two series": (vector("1", "2"), "several series", "2 series"),
-        "old": (vector("5", age=600), "old", "s old"),
+        "NaN": (lambda: scalar("NaN"), "NaN", "NaN"),
+        "+Inf": (lambda: scalar("+Inf"), "infinite", "+Inf"),
+        "-Inf": (lambda: scalar("-Inf"), "infinite", "-Inf"),
+        "nothing": (vector, "no series", "finds nothing"),
+        "two series": (lambda: vector("1", "2"), "several series", "2 series"),
+        "old": (lambda: vector("5", age=600), "old", "s old"),
     }.values(),
 )
 async def test_k90_no_value_is_unknown_at_once_and_counted_by_kind(
-    api: QueryApi, said: Said, state: str, reason: str
+    api: QueryApi, said: Callable[[], Said], state: str, reason: str
 ) -> None:
     api.said = scalar("7")
     async with asking(api.url, [ONE], replace(FAST, ttl=600.0)) as watcher:
         last = await watcher.until(ONE, known)
-        api.said = said
+        api.said = said()
         found = await watcher.until(ONE, unknown)
         assert (found.state, found.breaker) == (state, "closed")
         assert found.unknown is not None
