@@ -14,8 +14,8 @@ pytest := $(python) -m pytest
 
 # Tests that need something that is not a Python package run where it is there, not here.
 local := not soak and not kafka and not prometheus and not kube and not browser and not compose
-# Real Envoys under load want the machine for themselves, so they come second and one at a time. With ARGS
-# one of the two may have nothing to do (pytest's exit code 5).
+# Real Envoys under load want room, so they come second and two at a time. With ARGS one of the two may have nothing
+# to do (pytest's exit code 5).
 none_is_fine = $(if $(ARGS),|| [ $$? -eq 5 ])
 
 # Each stamp says that the lock file of its name is installed; what `dev` installs includes what `demo` does.
@@ -36,7 +36,7 @@ demo: $(demo_ready) ## Show Tidegate with two real Envoys (ARGS=--once: one roun
 
 test: $(dev_ready) ## Run all tests that need nothing but Python packages (ARGS goes to pytest)
 	$(pytest) -n 3 -m "$(local) and not envoy" $(ARGS) $(none_is_fine)
-	$(pytest) -m "$(local) and envoy" $(ARGS) $(none_is_fine)
+	$(pytest) -n 2 -m "$(local) and envoy" $(ARGS) $(none_is_fine)
 
 soak: $(dev_ready) ## Run the long counts
 	$(pytest) -m soak --timeout 3600 $(ARGS)
