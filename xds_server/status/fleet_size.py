@@ -13,7 +13,7 @@ TOLERATED = 0.1
 PACE = 1.0
 """Seconds between two growths that stay below that."""
 
-SHRINK_AFTER = 3.0
+SHRINK_AFTER = 1.0
 """Seconds for which fewer have to be connected until fewer count: whose stream breaks is back by then."""
 
 RETURN_WITHIN = 30.0

@@ -79,9 +79,9 @@ def test_who_stays_away_counts_no_more() -> None:
 def test_shrinking_goes_to_the_most_of_the_last_seconds() -> None:
     story = Story()
     story.have(8)
-    for connected in (5, 7, 5):
+    for connected in (5, 7, 5, 5):
         story.have(connected)
-        story.wait(SHRINK_AFTER / 3)
+        story.wait(SHRINK_AFTER / 4)
     assert story.fleet.size == 7
     assert story.wait(SHRINK_AFTER) == 5
 
