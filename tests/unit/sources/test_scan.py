@@ -172,3 +172,19 @@ def test_load_ends_whatever_lies_in_the_directory(tmp_path: Path) -> None:
     assert len(units["good.yaml"].documents) == 1
     assert units["pipe.yaml"].problems
     assert units["kernel.yaml"].problems
+
+
+def test_load_reads_a_file_that_changes_while_it_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.yaml").write_text(cluster("a"))
+    calls: list[str] = []
+
+    def read_late(path: str, seen: Signature) -> bytes:
+        calls.append(path)
+        if len(calls) == 1:
+            raise ChangedError
+        return read(path, seen)
+
+    monkeypatch.setattr("xds_server.sources.files.reader.read", read_late)
+    (unit,) = load(tmp_path)
+    assert len(unit.documents) == 1
+    assert len(calls) == 2

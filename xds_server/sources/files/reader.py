@@ -17,6 +17,9 @@ from xds_server.sources.files.parse import FilePlace, broken, parse, unsupported
 from xds_server.sources.files.scan import Scan, group_of, rescan, scan
 from xds_server.sources.files.settle import Heard, Settle
 
+_LOOKS = 5
+"""How often a path that is read once is looked at while files change between the look and the reading."""
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -126,7 +129,13 @@ def load(path: str | os.PathLike[str], source: str = "files", decode_object: Dec
     A path that can't be read gives one broken unit that says so. Unlike the source it reads files that are being
     written, too.
     """
-    look = Reader(source, os.fspath(path), 0.0, decode_object).look()
-    if look.error is not None:
-        return [Unit("", problems=(look.error,), broken=True)]
-    return list(look.units)
+    reader = Reader(source, os.fspath(path), 0.0, decode_object)
+    units: dict[str, Unit] = {}
+    for _ in range(_LOOKS):
+        look = reader.look()
+        if look.error is not None:
+            return [Unit("", problems=(look.error,), broken=True)]
+        units.update((unit.key, unit) for unit in look.units)
+        if look.wait is None:
+            break
+    return [units[key] for key in sorted(units)]
