@@ -5,7 +5,6 @@ What is declared and can't be read after a restart has its last good form from h
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,18 +13,15 @@ import msgspec
 
 from xds_server.ir.objects import Object, ObjectKey
 from xds_server.ir.origin import Origin
-from xds_server.snapshot.history.frames import MAGIC, Damage, frame, read_frames
+from xds_server.snapshot.history.appended import Appended
+from xds_server.snapshot.history.frames import Damage, frame, read_frames
 from xds_server.snapshot.history.last_good import Fault, set_aside
-from xds_server.snapshot.history.segments import write_whole
 from xds_server.snapshot.history.vault import Vault
 from xds_server.snapshot.history.writer import Writer
 from xds_server.snapshot.objects import LastGood
 from xds_server.snapshot.places import place_of
 from xds_server.sources.base import DecodeObject
 from xds_server.wire.resource import Resource
-
-_SMALL = 64 * 1024
-"""Changes of so many bytes never make the file be written anew."""
 
 _SECRET = ("", "Secret")
 """API group and kind of the objects whose content is not stored as it is."""
@@ -60,8 +56,7 @@ class ObjectFile:
         self._objects: dict[ObjectKey, Object] = {}
         self._written: dict[ObjectKey, Object] = {}
         self._lock = threading.Lock()
-        self._base = -1
-        self._changes = 0
+        self._file = Appended(path)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.restored = self._restore(decode)
         self.writer: Writer[Changes] = Writer(self._write, self._note_failure, path)
@@ -78,25 +73,18 @@ class ObjectFile:
 
     def _write(self, parts: Sequence[Changes]) -> None:
         """Append, or write everything anew: the first time, after an error, and when changes outweigh."""
-        if self._base < 0 or self._changes > max(self._base, _SMALL):
+        if self._file.is_due:
             with self._lock:
                 self._written = dict(self._objects)
-            data = MAGIC + self._encoded(self._written)
-            write_whole(self._path, data)
-            self._base, self._changes = len(data), 0
+            self._file.rewrite(self._encoded(self._written))
             return
         changes = self._changed(parts)
         if not changes:
             return
-        data = self._encoded(changes)
-        with self._path.open("ab") as file:
-            file.write(data)
-            file.flush()
-            os.fdatasync(file.fileno())
-        self._changes += len(data)
+        self._file.append(self._encoded(changes))
 
     def _note_failure(self, error: OSError) -> None:
-        self._base = -1
+        self._file.spoil()
         self._failed(error)
 
     def _changed(self, parts: Sequence[Changes]) -> dict[ObjectKey, Object | None]:

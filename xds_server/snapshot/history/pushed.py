@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +10,10 @@ from pathlib import Path
 
 from xds_server.ir.declared import EncodedDocument
 from xds_server.ir.origin import Origin
-from xds_server.snapshot.history.frames import MAGIC, Damage, frame, read_frames
+from xds_server.snapshot.history.appended import Appended
+from xds_server.snapshot.history.frames import Damage, frame, read_frames
 from xds_server.snapshot.history.last_good import Fault, set_aside
 from xds_server.snapshot.history.records import StoredError, record_of, resource_of
-from xds_server.snapshot.history.segments import write_whole
 from xds_server.snapshot.history.vault import Vault
 from xds_server.snapshot.history.writer import Writer
 from xds_server.sources.push.model import Changed, Name, Place, PushedSet
@@ -24,9 +23,6 @@ from xds_server.wire.resource import Held, Resource
 
 _PER_RECORD = 500
 """Resources; a large set is many records."""
-
-_SMALL = 64 * 1024
-"""Changes of so many bytes never make the file be written anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +51,7 @@ class PushedFile:
         self._failed = failed
         self._sets: dict[Place, PushedSet] = {}
         self._lock = threading.Lock()
-        self._base = -1
-        self._changes = 0
+        self._file = Appended(path)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._read()
         self.restored = {
@@ -97,22 +92,15 @@ class PushedFile:
 
     def _write(self, parts: Sequence[_Part]) -> None:
         """Append, or write everything anew: the first time, after an error, and when changes outweigh."""
-        if self._base < 0 or self._changes > max(self._base, _SMALL):
+        if self._file.is_due:
             with self._lock:
                 parts = [_Part(place, each.version, each.lease, dict(each.resources)) for place, each in self._all()]
-            data = MAGIC + self._encoded(parts)
-            write_whole(self._path, data)
-            self._base, self._changes = len(data), 0
+            self._file.rewrite(self._encoded(parts))
             return
-        data = self._encoded(parts)
-        with self._path.open("ab") as file:
-            file.write(data)
-            file.flush()
-            os.fdatasync(file.fileno())
-        self._changes += len(data)
+        self._file.append(self._encoded(parts))
 
     def _note_failure(self, error: OSError) -> None:
-        self._base = -1
+        self._file.spoil()
         self._failed(error)
 
     def _encoded(self, parts: Iterable[_Part]) -> bytes:

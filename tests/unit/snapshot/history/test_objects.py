@@ -13,7 +13,7 @@ from k8s_source.kinds.decode import decode_manifest
 from tests.support.golden import CASES, standings_of
 from tests.unit.k8s_source.manifests import Body, decoded, endpoint_slice, gateway, pair, route, service, tls_secret
 from xds_server.ir.objects import Object, ObjectKey
-from xds_server.snapshot.history import objects as module
+from xds_server.snapshot.history import appended
 from xds_server.snapshot.history.objects import ObjectFile
 from xds_server.snapshot.history.segments import write_whole
 from xds_server.snapshot.history.vault import Vault
@@ -114,7 +114,7 @@ async def test_after_an_error_all_is_written_anew(tmp_path: Path, monkeypatch: p
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write_whole(path, data)
 
-    monkeypatch.setattr(module, "write_whole", write)
+    monkeypatch.setattr(appended, "write_whole", write)
     file = ObjectFile(tmp_path / "o", Vault(lambda _: True), decode_manifest, errors.append)
     task = asyncio.create_task(file.writer.run())
     file.keep(made(service()))

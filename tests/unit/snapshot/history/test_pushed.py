@@ -11,7 +11,7 @@ import pytest
 
 from xds_server.ir.declared import EncodedDocument
 from xds_server.ir.origin import Origin
-from xds_server.snapshot.history import pushed
+from xds_server.snapshot.history import appended
 from xds_server.snapshot.history.pushed import PushedFile
 from xds_server.snapshot.history.vault import Vault
 from xds_server.sources.push.book import Book
@@ -55,7 +55,7 @@ def told(file: PushedFile) -> dict[Place, tuple[str, float | None, dict[str, byt
 
 
 async def test_what_was_in_force_is_there_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pushed, "_SMALL", 2000)
+    monkeypatch.setattr(appended, "_SMALL", 2000)
     path, book = tmp_path / "push" / "sets", Book(Limits())
     async with opened(path) as file:
         assert told(file) == {}
