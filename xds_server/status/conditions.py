@@ -1,44 +1,9 @@
-"""Conditions in the shape of Kubernetes' `metav1.Condition`: what of a gateway is so, is not so, or is not known."""
+"""The words of conditions: lists that stay short, and reasons as Kubernetes wants them."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import NamedTuple
-
-ACCEPTED = "Accepted"
-"""The object is valid, and nothing of it is claimed by another."""
-
-RESOLVED = "Resolved"
-"""All that it names is there."""
-
-DEGRADED = "Degraded"
-"""Some route does not lead to its primary backend; Unknown: whether one should can't be told now."""
-
-PROGRAMMED = "Programmed"
-"""Every connected Envoy of the group has accepted what is served (without `requireEnvoyAck`: it is served)."""
-
-READY = "Ready"
-"""Accepted, Resolved and Programmed, and every route leads to a healthy backend."""
-
 TOLD = 3
 """Routes or problems that a message names; of more it tells how many."""
-
-
-class Status(StrEnum):
-    """What is said of a condition."""
-
-    TRUE = "True"
-    FALSE = "False"
-    UNKNOWN = "Unknown"
-
-
-class Condition(NamedTuple):
-    """One condition. `reason` is a CamelCase word for programs, `message` a sentence for people."""
-
-    type: str
-    status: Status
-    reason: str
-    message: str
 
 
 def told(things: list[str]) -> str:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from xds_server.ir.decision import Choice, Decision, GatewayReport, RouteReport
 from xds_server.ir.facts import Query, Reading, RouteKey
 from xds_server.ir.gateway import GatewayKey
+from xds_server.ir.gateway_status import GatewayStatus, Status
 from xds_server.ir.origin import Origin
 from xds_server.snapshot.groups import Groups
-from xds_server.status.conditions import Status
 from xds_server.status.delivery import Delivery, delivery_of
-from xds_server.status.gateways import GatewayStatus, Readings, status_of
+from xds_server.status.gateways import Readings, status_of
 from xds_server.status.route_memory import RouteMemory
 from xds_server.status.serving import is_served
 from xds_server.status.tracker import Tracker

@@ -5,27 +5,25 @@ docs/gateway-status.md tells users of every word here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from xds_server.ir.decision import Choice, GatewayReport, RouteReport
 from xds_server.ir.facts import LagQuery, Reading, RouteKey
-from xds_server.ir.problem import Problem
-from xds_server.snapshot.snapshot import Behind, LeftOut
-from xds_server.status.conditions import (
+from xds_server.ir.gateway_status import (
     ACCEPTED,
     DEGRADED,
     PROGRAMMED,
     READY,
     RESOLVED,
     Condition,
+    GatewayStatus,
+    Phase,
     Status,
-    age,
-    told,
-    word,
 )
+from xds_server.ir.problem import Problem
+from xds_server.snapshot.snapshot import Behind, LeftOut
+from xds_server.status.conditions import age, told, word
 from xds_server.status.delivery import Delivery
 from xds_server.status.serving import NOT_IN_FORCE, is_kept_back, is_served
 
@@ -41,32 +39,6 @@ OK = "ok"
 """The state of an observation of which there is nothing more to say."""
 
 _UNHEALTHY = (Choice.FAIL_OPEN, Choice.REJECTED)
-
-
-class Phase(StrEnum):
-    """A gateway in one word, for tables; the conditions say more."""
-
-    PENDING = "Pending"
-    READY = "Ready"
-    DEGRADED = "Degraded"
-    FAILED = "Failed"
-
-
-@dataclass(frozen=True, slots=True)
-class GatewayStatus:
-    """The status at one moment. `kafka_lag` is by consumer group, None where it is unknown; `last_error` "" without one.
-
-    `unknown` counts the routes whose value is unknown.
-    """
-
-    observed_generation: int
-    phase: Phase
-    conditions: tuple[Condition, ...]
-    kafka_lag: Mapping[str, float | None]
-    last_applied_hash: str
-    last_acked_version: str
-    last_error: str
-    unknown: int
 
 
 def status_of(report: GatewayReport, readings: Readings, delivery: Delivery, now: float) -> GatewayStatus:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from xds_server.ir.decision import Choice
+from xds_server.ir.gateway_status import READY, Status
 from xds_server.snapshot.feed import SourceReport
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.history.store import Store
-from xds_server.status.conditions import READY, Status
 from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.switchboard import Switchboard
 from xds_server.status.tracker import Tracker

@@ -25,10 +25,11 @@ from tests.unit.status.gateway_world import (
 from xds_server.ir.decision import Decision, GatewayReport
 from xds_server.ir.facts import LagQuery, Rule, ValueQuery, Watch
 from xds_server.ir.gateway import GatewayKey, Policy
+from xds_server.ir.gateway_status import Condition, GatewayStatus
 from xds_server.snapshot.snapshot import Behind, LeftOut
-from xds_server.status.conditions import TOLD, Condition
+from xds_server.status.conditions import TOLD
 from xds_server.status.delivery import Delivery
-from xds_server.status.gateways import GatewayStatus, Readings, status_of
+from xds_server.status.gateways import Readings, status_of
 from xds_server.status.serving import is_served
 from xds_server.status.tracker import NodeCounts
 
