@@ -5,10 +5,11 @@ When a feature comes, its entry here goes; the reference page follows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xds_server.settings.base import Section
 from xds_server.settings.root import Settings
+from xds_server.settings.sources import SourceEntry
 
 LATER = frozenset(
     {
@@ -16,7 +17,12 @@ LATER = frozenset(
         "xds.auth.token_review",
         "rollout",
         "provision",
-        "kubernetes",
+        "sources[].gateway_class_controller",
+        "kubernetes.watch_timeout",
+        "kubernetes.leader_election",
+        "kubernetes.max_concurrent_reconciles",
+        "kubernetes.deprogram_timeout",
+        "kubernetes.status",
     }
 )
 """Paths; what lies below one is meant too."""
@@ -48,5 +54,13 @@ def _configured(section: Section, prefix: str) -> Iterator[str]:
         elif isinstance(value, Section):
             yield from _configured(value, f"{path}.")
         elif path == "sources":
-            kinds = enumerate(entry.kind for entry in value)
-            yield from (f"sources[{index}] (kind {kind})" for index, kind in kinds if kind in LATER_KINDS)
+            yield from _of_sources(value)
+
+
+def _of_sources(entries: Sequence[SourceEntry]) -> Iterator[str]:
+    for index, entry in enumerate(entries):
+        if entry.kind in LATER_KINDS:
+            yield f"sources[{index}] (kind {entry.kind})"
+        else:
+            names = (name for name in entry.model_fields_set if f"sources[].{name}" in LATER)
+            yield from (f"sources[{index}].{name}" for name in sorted(names))

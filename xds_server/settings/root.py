@@ -5,8 +5,9 @@ from __future__ import annotations
 from xds_server.settings.admin import Admin
 from xds_server.settings.base import Section
 from xds_server.settings.fleet import Degradation, GroupRule, Provision, Rollout
+from xds_server.settings.kubernetes import Kubernetes
 from xds_server.settings.observers import Observers
-from xds_server.settings.runtime import Kubernetes, Log
+from xds_server.settings.runtime import Log
 from xds_server.settings.safety import History, Preflight
 from xds_server.settings.sources import Files, SourceEntries
 from xds_server.settings.units import Filename

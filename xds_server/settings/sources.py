@@ -9,6 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from xds_server.settings.base import Section
+from xds_server.settings.kubernetes import KubernetesEntry
 from xds_server.settings.plugins import plug_ins
 from xds_server.settings.units import Count, Duration, Filename
 
@@ -37,19 +38,6 @@ class FilesEntry(Section):
     """Directory to read, with all below it, or one file; relative to the working directory."""
     watch: bool = True
     """Take up changes while running."""
-
-
-class KubernetesEntry(Section):
-    """Objects of a Kubernetes cluster."""
-
-    kind: Literal["kubernetes"]
-    """`kubernetes`"""
-    kubeconfig: Filename | None = None
-    """Kubeconfig file; none: the pod's service account, else the user's default kubeconfig."""
-    namespaces: tuple[str, ...] = ()
-    """Namespaces to watch; none: all."""
-    gateway_class_controller: str = "tidegate.dev/gateway-controller"
-    """`controllerName` of the GatewayClasses that are ours."""
 
 
 class PushEntry(Section):
@@ -95,14 +83,15 @@ SourceEntry = Annotated[
 """One entry of `sources`."""
 
 
-def _one_push(entries: tuple[SourceEntry, ...]) -> tuple[SourceEntry, ...]:
-    """Requests do not say to which entry they are made."""
-    if sum(entry.kind == "push" for entry in entries) > 1:
-        raise PydanticCustomError("expected", "at most one entry of kind push")
+def _single(entries: tuple[SourceEntry, ...]) -> tuple[SourceEntry, ...]:
+    """Of two kinds there is one entry at most: pushes do not say to which they are made, nor writes to which cluster."""
+    for kind in ("push", "kubernetes"):
+        if sum(entry.kind == kind for entry in entries) > 1:
+            raise PydanticCustomError("expected", f"at most one entry of kind {kind}")
     return entries
 
 
-SourceEntries = Annotated[tuple[SourceEntry, ...], AfterValidator(_one_push)]
+SourceEntries = Annotated[tuple[SourceEntry, ...], AfterValidator(_single)]
 """The list `sources`."""
 
 

@@ -28,7 +28,8 @@ admin: {address: "127.0.0.1:19000", tokens: {reader: r, operator: o}, hosts: ["a
 state_dir: /var/lib/tidegate
 sources:
   - {kind: files, path: ./config, watch: true}
-  - {kind: kubernetes, kubeconfig: k, namespaces: [a], gateway_class_controller: tidegate.dev/gateway-controller}
+  - {kind: kubernetes, kubeconfig: k, context: c, namespaces: [a], label_selector: a in (b),
+     gateway_class_controller: tidegate.dev/gateway-controller}
   - {kind: push}
 observers:
   kafka:
@@ -53,6 +54,11 @@ history: {count: 100, age: 168h, secrets: encrypt, key_file: k}
 preflight: {enabled: false, envoy: envoy, timeout: 10s}
 files: {settle: 500ms}
 degradation: {breaker: {percent: 50, window: 60s, minimum: 4}}
-kubernetes: {leader_election: {}, max_concurrent_reconciles: 4}
+kubernetes:
+  watch_timeout: 5m
+  leader_election: {enabled: true, name: tidegate, namespace: a, lease_duration: 15s, renew_deadline: 10s, retry_period: 2s}
+  max_concurrent_reconciles: 4
+  deprogram_timeout: 30s
+  status: {lag_interval: 30s}
 log: {level: debug, format: json}
 """

@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from tests.unit.settings.cases import WHOLE, Load
 from xds_server.settings import Settings, load
-from xds_server.settings.sources import FilesEntry, KubernetesEntry, PushEntry
+from xds_server.settings.kubernetes import KubernetesEntry
+from xds_server.settings.sources import FilesEntry, PushEntry
 
 
 def test_the_whole_schema_is_accepted(load_text: Load) -> None:
