@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from socket import inet_pton
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from k8s_source.kinds.addresses import canonical
+from k8s_source.kinds.addresses import FAMILIES, canonical
 from k8s_source.kinds.fault import Fault, refuse
 from k8s_source.kinds.fields import EXPECTED
 from k8s_source.kinds.meta import Manifest
@@ -26,7 +27,7 @@ class AddressType(StrEnum):
     FQDN = "FQDN"
 
 
-class EndpointPort(Struct, frozen=True, kw_only=True, rename="camel"):
+class EndpointPort(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """A port of all endpoints of a slice; `name` is that of the Service's port."""
 
     name: str | None = None
@@ -34,7 +35,7 @@ class EndpointPort(Struct, frozen=True, kw_only=True, rename="camel"):
     protocol: str = "TCP"
 
 
-class EndpointConditions(Struct, frozen=True, kw_only=True, rename="camel"):
+class EndpointConditions(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """How an endpoint fares; null is unknown, which counts as ready, and as serving where it is ready."""
 
     ready: bool | None = None
@@ -42,19 +43,19 @@ class EndpointConditions(Struct, frozen=True, kw_only=True, rename="camel"):
     terminating: bool | None = None
 
 
-class ForZone(Struct, frozen=True, kw_only=True, rename="camel"):
+class ForZone(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """A zone that should use an endpoint."""
 
     name: str
 
 
-class EndpointHints(Struct, frozen=True, kw_only=True, rename="camel"):
+class EndpointHints(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """Who should use an endpoint."""
 
     for_zones: tuple[ForZone, ...] | None = None
 
 
-class SliceEndpoint(Struct, frozen=True, kw_only=True, rename="camel"):
+class SliceEndpoint(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """One endpoint, under one or more addresses."""
 
     addresses: tuple[str, ...]
@@ -76,8 +77,20 @@ class EndpointSlice(Manifest, frozen=True, kw_only=True, rename="camel"):
         Raises:
             FaultsError: One is not of the slice's type: Envoy would refuse all endpoints of the Service for it.
         """
-        if self.address_type is not AddressType.FQDN:
+        if self.address_type is not AddressType.FQDN and not _fit(self):
             refuse(_address_faults(self))
+
+
+def _fit(given: EndpointSlice) -> bool:
+    """Whether all addresses are of the slice's type: one look at each, since there are very many."""
+    family = FAMILIES[given.address_type]
+    try:
+        for endpoint in given.endpoints or ():
+            for address in endpoint.addresses:
+                inet_pton(family, address)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _address_faults(given: EndpointSlice) -> Iterator[Fault]:

@@ -14,6 +14,9 @@ DEFAULT_NAMESPACE = "default"
 GROUP_ANNOTATION = "tidegate.dev/group"
 """The annotation that names the group of nodes an object is for."""
 
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation in which `kubectl apply` keeps the whole object once more, a Secret's values too."""
+
 
 class ObjectMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     """`metadata`, as far as Tidegate uses it. Further fields are Kubernetes' own and accepted."""
@@ -24,6 +27,11 @@ class ObjectMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     creation_timestamp: str | None = None
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        """Forget what nobody reads."""
+        if self.annotations is not None:
+            self.annotations.pop(LAST_APPLIED, None)
 
 
 class Manifest(Struct, frozen=True, kw_only=True, rename="camel"):
