@@ -15,12 +15,3 @@ def told(things: list[str]) -> str:
 def word(reason: str) -> str:
     """A decision's reason (`over-threshold`) as a condition has it (`OverThreshold`)."""
     return "".join(part.capitalize() for part in reason.split("-"))
-
-
-def age(seconds: float) -> str:
-    """An age in its largest unit: `45s`, `12m`, `3h`, `5d`."""
-    whole = max(0, int(seconds))
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
-        if whole >= size:
-            return f"{whole // size}{unit}"
-    return f"{whole}s"

@@ -180,7 +180,7 @@ class GatewayBook:
 
     def _assess(self, report: GatewayReport, readings: Readings, delivery: Delivery) -> GatewayStatus:
         now = self._clock()
-        status = status_of(report, readings, delivery, now)
+        status = status_of(report, readings, delivery)
         known = self._conditions.setdefault(report.key, {})
         for each in status.conditions:
             if each.type not in known or known[each.type][0] is not each.status:

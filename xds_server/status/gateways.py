@@ -23,9 +23,10 @@ from xds_server.ir.gateway_status import (
 )
 from xds_server.ir.problem import Problem
 from xds_server.snapshot.snapshot import Behind, LeftOut
-from xds_server.status.conditions import age, told, word
+from xds_server.status.conditions import told, word
 from xds_server.status.delivery import Delivery
 from xds_server.status.serving import NOT_IN_FORCE, is_kept_back, is_served
+from xds_server.status.stamps import stamp
 
 Readings = Callable[[RouteKey], Reading | None]
 """What is known of the value that a route watches; None where it watches none."""
@@ -41,13 +42,16 @@ OK = "ok"
 _UNHEALTHY = (Choice.FAIL_OPEN, Choice.REJECTED)
 
 
-def status_of(report: GatewayReport, readings: Readings, delivery: Delivery, now: float) -> GatewayStatus:
-    """Join what is known of a gateway; `now` is POSIX seconds."""
+def status_of(report: GatewayReport, readings: Readings, delivery: Delivery) -> GatewayStatus:
+    """Join what is known of a gateway.
+
+    Messages have no ages and no lag in them: who writes them down need not do so again while nothing happens.
+    """
     own = [left_out for gateway, left_out in delivery.left_out if gateway == report.key]
     conditions = (
         _problems(ACCEPTED, report.invalid, "the object is valid"),
         _problems(RESOLVED, (*report.unresolved, *report.outdated), "all that it names is there"),
-        _told_as_served(_degraded(report, readings, now), report, delivery),
+        _told_as_served(_degraded(report, readings), report, delivery),
         _programmed(report, delivery, own),
     )
     ready = _ready(report, conditions)
@@ -59,7 +63,7 @@ def status_of(report: GatewayReport, readings: Readings, delivery: Delivery, now
         report.applied,
         delivery.acked,
         _last_error(report, delivery, own),
-        sum(1 for _ in _unknown(report, readings, now)),
+        sum(1 for _ in _unknown(report, readings)),
     )
 
 
@@ -81,8 +85,8 @@ def _told_as_served(degraded: Condition, report: GatewayReport, delivery: Delive
     return degraded._replace(message=f"{degraded.message}; {NOT_IN_FORCE}: {told(names)}")
 
 
-def _degraded(report: GatewayReport, readings: Readings, now: float) -> Condition:
-    found = _choices(report, readings, now)
+def _degraded(report: GatewayReport, readings: Readings) -> Condition:
+    found = _choices(report, readings)
     doubts = list(_doubts(report, readings))
     return found._replace(message=f"{found.message}; {told(doubts)}") if doubts else found
 
@@ -92,15 +96,15 @@ def _doubts(report: GatewayReport, readings: Readings) -> Iterator[str]:
     for route in report.routes:
         reading = readings(route.key)
         if reading is not None and reading.unknown is None and reading.state != OK:
-            yield f"route {route.key.route}: {_subject(reading)} is {_number(reading.value)}, but: {reading.state}"
+            yield f"route {route.key.route}: {_subject(reading)} is known, but: {reading.state}"
 
 
-def _choices(report: GatewayReport, readings: Readings, now: float) -> Condition:
+def _choices(report: GatewayReport, readings: Readings) -> Condition:
     """Unknown wins: what can't be told now may be worse than what is told."""
     held = list(_held(report, readings))
     if held:
         return Condition(DEGRADED, Status.UNKNOWN, "BreakerOpen", told(held))
-    unknown = list(_unknown(report, readings, now))
+    unknown = list(_unknown(report, readings))
     elsewhere = [each for each in report.routes if each.decision.choice is not Choice.PRIMARY]
     stuck = [each for each in report.routes if each not in elsewhere and each.decision.reason != "healthy"]
     if unknown:
@@ -121,16 +125,12 @@ class _Unknown(NamedTuple):
     sentence: str
 
 
-def _unknown(report: GatewayReport, readings: Readings, now: float) -> Iterator[_Unknown]:
+def _unknown(report: GatewayReport, readings: Readings) -> Iterator[_Unknown]:
     for route in report.routes:
         reading = readings(route.key)
         if reading is None or reading.unknown is None:
             continue
-        last = (
-            f"last known {age(now - reading.sampled)} ago: {_number(reading.last)}"
-            if reading.sampled
-            else "never known"
-        )
+        last = f"last known at {stamp(reading.sampled)}: {_number(reading.last)}" if reading.sampled else "never known"
         held = f"it stays {route.decision.choice}"
         yield _Unknown(
             "LagUnknown" if isinstance(reading.watch.query, LagQuery) else "ValueUnknown",
