@@ -3,43 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 
 from k8s_source.kinds.decode import decode_manifest
 from xds_server.admin import AdminDeps, AdminServer, Evidence
 from xds_server.admin.rights import rights_of
+from xds_server.app.flow import Flow, make_flow
 from xds_server.app.governing import connect, governing
-from xds_server.app.model import GatewayModel, restored_fleets
+from xds_server.app.model import restored_fleets
 from xds_server.app.observing import make_observers, observe_observers
+from xds_server.app.telling import Telling, make_telling
 from xds_server.app.watching import Watching
 from xds_server.credentials.tls import watch_tls
 from xds_server.credentials.watched import Credentials
 from xds_server.ir.facts import FactChanges
 from xds_server.settings.root import Settings
 from xds_server.settings.sources import FilesEntry
-from xds_server.snapshot.assemble import Assembler
-from xds_server.snapshot.draining import Draining
-from xds_server.snapshot.feed import Feed
-from xds_server.snapshot.groups import Groups
-from xds_server.snapshot.pipeline import Coalesce, Pipeline
-from xds_server.snapshot.preflight import EnvoyChecker, Preflight
-from xds_server.sources.base import Source
 from xds_server.sources.files.inputs import inputs
-from xds_server.sources.files.located import Locating, Locator
-from xds_server.sources.push import PushSource
 from xds_server.sources.push.rpc import PushService
-from xds_server.sources.registry import make_sources
-from xds_server.status.audit import Audit
-from xds_server.status.events import EventBus
 from xds_server.status.fleets import Fleets
 from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.gateways import Readings
 from xds_server.status.gauges import observe_fleet, observe_gateways, observe_store, observe_switches
-from xds_server.status.pushes import PushTies
 from xds_server.status.state import State
 from xds_server.status.switchboard import Switchboard
 from xds_server.status.tracker import Tracker
@@ -51,34 +38,9 @@ from xds_server.stream.sequencer import Waits
 from xds_server.stream.server import XdsServer
 from xds_server.telemetry import names
 from xds_server.telemetry.metrics import Metrics
-from xds_server.telemetry.tracing import Traces, from_environment
-from xds_server.translate.native import decode
-from xds_server.translate.prune import prune_routes
 from xds_server.translate.render import to_json
 from xds_server.translate.replay import archived_document
 from xds_server.translate.secrecy import holds_secrets
-
-
-@dataclass(frozen=True, slots=True)
-class Telling:
-    """Who is told of what happens: the log and the admin API by the bus, people by the audit log, machines by metrics."""
-
-    metrics: Metrics
-    bus: EventBus
-    audit: Audit
-    traces: Traces
-
-
-@dataclass(frozen=True, slots=True)
-class Flow:
-    """The way of configuration, from what sources say to the groups that streams are served from."""
-
-    groups: Groups
-    pipeline: Pipeline
-    sources: list[tuple[Source, Feed]]
-    push: PushSource | None
-    preflight: Preflight | None
-    state: State
 
 
 @dataclass(slots=True)
@@ -105,8 +67,8 @@ def build(settings: Settings) -> App:
     """
     credentials = Credentials()
     state = State(settings, holds_secrets, time.time, decode_manifest)
-    telling = _telling(state)
-    flow = _flow(settings, state, telling)
+    telling = make_telling(state)
+    flow = make_flow(settings, state, telling)
     tracker = Tracker(flow.groups, telling.bus, time.time)
     stopping = asyncio.Event()
     board = governing(settings, state, flow.pipeline, telling.audit.emit, telling.metrics)
@@ -133,43 +95,6 @@ def build(settings: Settings) -> App:
         settings.admin.hosts,
     )
     return App(telling, flow, board, watching, fleets, xds, admin, credentials, stopping)
-
-
-def _telling(state: State) -> Telling:
-    bus = EventBus(time.time, state.journal.last_id if state.journal else 0)
-    traces = from_environment(version("tidegate"), os.environ)
-    return Telling(Metrics(version("tidegate")), bus, Audit(bus, time.time, state.journal), traces)
-
-
-def _flow(settings: Settings, state: State, telling: Telling) -> Flow:
-    history, quiet = settings.history, settings.xds.coalesce
-    later = asyncio.get_running_loop().call_soon
-    groups = Groups(time.time, history.count, later, history.age, prune=prune_routes)
-    preflight = _preflight(settings, telling.metrics)
-    model = GatewayModel()
-    model.restore(state.routes.good, [snapshots[-1] for snapshots in state.restored.values()])
-    locate = Locator()
-    pipeline = Pipeline(
-        Assembler(
-            Locating(decode, locate), prune_routes, preflight.refused if preflight else None, model, locate=locate
-        ),
-        groups,
-        Coalesce(quiet.quiet, quiet.max),
-        telling.metrics,
-        telling.audit.emit,
-        keep=state.save,
-        traced=telling.traces.change,
-    )
-    sources = [
-        (source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings, decode, decode_manifest)
-    ]
-    push = next(((each, feed) for each, feed in sources if isinstance(each, PushSource)), None)
-    if push is not None:
-        push[0].tie(PushTies(pipeline, groups, push[1], telling.audit, state))
-    pipeline.restore(state.restored, state.good)
-    pipeline.follow(lambda outcome: state.keep_objects(outcome.objects))
-    pipeline.follow(Draining(asyncio.get_running_loop().call_later, pipeline.observe).take)
-    return Flow(groups, pipeline, sources, push[0] if push is not None else None, preflight, state)
 
 
 def _context(settings: Settings, flow: Flow, telling: Telling, tracker: Tracker) -> StreamContext:
@@ -258,15 +183,3 @@ def _evidence(settings: Settings) -> Evidence:
     """What an archive has beside what is served."""
     paths = [entry.path for entry in settings.sources if isinstance(entry, FilesEntry)]
     return Evidence(lambda: inputs(paths, archived_document, decode_manifest), settings.model_dump(mode="json"))
-
-
-def _preflight(settings: Settings, metrics: Metrics) -> Preflight | None:
-    """The gate that asks a real Envoy, if it is wanted; it works in a thread, and metrics belong to the loop's."""
-    if not settings.preflight.enabled:
-        return None
-    loop = asyncio.get_running_loop()
-
-    def meter(outcome: str, seconds: float) -> None:
-        loop.call_soon_threadsafe(metrics.checked, outcome, seconds)
-
-    return Preflight(EnvoyChecker(settings.preflight.envoy), settings.preflight.timeout, meter)
