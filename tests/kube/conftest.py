@@ -1,0 +1,68 @@
+"""Every test here needs a real API server; without the programs it is skipped, and says what is missing."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from k8s_source.client.api import Api
+from k8s_source.client.connect import Connection, connect
+from tests.support.kube import Kube, StartKube, missing
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what lies here."""
+    why = missing()
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.kube)
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(120))
+            if why:
+                item.add_marker(pytest.mark.skip(reason=why))
+
+
+@pytest.fixture(scope="session")
+def kube(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
+    """One API server for all tests that leave it whole; they keep apart by namespaces."""
+    server = Kube(tmp_path_factory.mktemp("kube"))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def own_kube(tmp_path: Path) -> Iterator[StartKube]:
+    """Start an API server of the test's own, with these flags: for tests that break it."""
+    servers: list[Kube] = []
+
+    def started(*flags: str, controllers: bool = False) -> Kube:
+        server = Kube(tmp_path / f"kube-{len(servers)}", *flags, controllers=controllers)
+        servers.append(server)
+        server.start()
+        return server
+
+    yield started
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture
+def namespace(kube: Kube) -> str:
+    """A namespace of the test's own."""
+    return kube.client.namespace(f"test-{uuid.uuid4().hex[:8]}")
+
+
+@pytest.fixture
+async def api(kube: Kube) -> AsyncIterator[Api]:
+    """The client, as admin."""
+    client = connect(Connection(kube.kubeconfig))
+    yield client
+    await client.close()
