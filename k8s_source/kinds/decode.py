@@ -30,7 +30,7 @@ def decode_manifest(body: Mapping[str, object], origin: Origin, folder_group: st
     """The object of a manifest, or every fault of it.
 
     `origin` is where the manifest stands; what object it is, is added here. A field that is null counts as absent, as
-    Kubernetes has it; `status` is not read.
+    Kubernetes has it; `status` is not read. The object has the version of its kind that the rest of Tidegate knows.
     """
     origin = _identified(origin, body)
     kind = KINDS.get((origin.api_version, origin.kind))
@@ -44,7 +44,7 @@ def decode_manifest(body: Mapping[str, object], origin: Origin, folder_group: st
     except msgspec.ValidationError:
         faults = find_faults(plain, kind, secret=kind is Secret)
         return tuple(Problem(origin, each.reason, each.message, each.path) for each in faults)
-    return Object(_key(origin), value, origin, folder_group)
+    return Object(_key(origin), value.hub(), origin, folder_group)
 
 
 def _key(origin: Origin) -> ObjectKey:
@@ -85,7 +85,7 @@ def _unsupported(origin: Origin) -> tuple[str, str, str]:
         found = f", found {origin.api_version!r}" if origin.api_version else ""
         return "UnsupportedKind", f"expected {' or '.join(versions)} for kind {origin.kind}{found}", "apiVersion"
     what = f"kind {origin.kind} ({origin.api_version})" if origin.kind and origin.api_version else "this kind"
-    names = [kind for _, kind in KINDS]
+    names = list(dict.fromkeys(kind for _, kind in KINDS))
     close = get_close_matches(origin.kind, names, n=1)
     clause = f"did you mean {close[0]!r}?" if close else f"Tidegate knows {', '.join(sorted(names))}"
     return "UnsupportedKind", f"manifests of {what} are not supported; {clause}", "kind"

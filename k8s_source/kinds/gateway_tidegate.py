@@ -1,6 +1,7 @@
 """Kinds of the API group `gateway.tidegate.dev/v1alpha1`: DynamicGateway. Unknown fields are errors.
 
-`docs/dynamic-gateway.md` is the reference.
+This version is the one that the rest of Tidegate knows; `gateway_v1beta1` is read into it. `docs/dynamic-gateway.md` is
+the reference.
 """
 
 from __future__ import annotations
@@ -35,30 +36,38 @@ from k8s_source.kinds.words import found
 DEFAULT_CLUSTER = "default"
 """The Kafka cluster of a route that names none."""
 
+DEFAULT_DWELL = "30s"
+"""How long a verdict stays at least, where a route says nothing."""
 
-class RouteSpec(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """`spec.routes[]`."""
+
+class RouteFields(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What `spec.routes[]` has in every version: what a route matches, and where it leads."""
 
     name: RouteName
     path: str
+    path_type: PathType = PathType.PREFIX
+    hosts: tuple[Host, ...] = ()
     backend_service: ServiceName
     degrade_service: ServiceName | None = None
+    port: Port | PortName | None = None
+    max_qps: Qps | None = None
+    timeout: Duration | None = None
+    retries: Retries = 0
+
+
+class RouteSpec(RouteFields, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """`spec.routes[]`."""
+
     kafka_consumer_group: Text | None = None
     kafka_lag_threshold: Lag | None = None
-    max_qps: Qps | None = None
     kafka_topics: tuple[Topic, ...] = ()
     kafka_cluster: Text = DEFAULT_CLUSTER
     no_commit: NoCommitPolicy = NoCommitPolicy.EARLIEST
-    enter_samples: Samples = 1
-    recover_threshold: Amount | None = None
-    min_dwell: Duration = "30s"
     prometheus_query: Text | None = None
     threshold: Amount | None = None
-    path_type: PathType = PathType.PREFIX
-    hosts: tuple[Host, ...] = ()
-    timeout: Duration | None = None
-    retries: Retries = 0
-    port: Port | PortName | None = None
+    recover_threshold: Amount | None = None
+    enter_samples: Samples = 1
+    min_dwell: Duration = DEFAULT_DWELL
 
     def __post_init__(self) -> None:
         """Judge what fields demand of each other.
@@ -129,13 +138,31 @@ class DynamicGateway(Manifest, frozen=True, kw_only=True, rename="camel", forbid
     spec: DynamicGatewaySpec
 
 
-def _route_faults(route: RouteSpec) -> Iterator[Fault]:
+def lead_faults(route: RouteFields) -> Iterator[Fault]:
+    """What is wrong with the path of a route, and with where it leads."""
     if wrong := path_error(route.path_type, route.path):
         yield Fault("path", "InvalidValue", wrong)
     if route.degrade_service == route.backend_service:
         # Both mean the same port of it, too.
         message = f"expected another Service than backendService, found {found(route.degrade_service, secret=False)}"
         yield Fault("degradeService", "Conflict", message)
+
+
+def no_way_out() -> Fault:
+    """The fault of a route that has a threshold, and no Service that it leads to above it."""
+    message = "missing; a route with a threshold needs the Service that it leads to above it"
+    return Fault("degradeService", "MissingField", message)
+
+
+def recover_faults(recover: float | None, limit: float, field: str) -> Iterator[Fault]:
+    """What is wrong with a value at which a route comes back, told under `field`."""
+    if recover is not None and recover > limit:
+        message = f"expected at most the threshold, {limit:.15g}, found {recover:.15g}"
+        yield Fault(field, "InvalidValue", message)
+
+
+def _route_faults(route: RouteSpec) -> Iterator[Fault]:
+    yield from lead_faults(route)
     yield from _pair("kafkaConsumerGroup", route.kafka_consumer_group, "kafkaLagThreshold", route.kafka_lag_threshold)
     yield from _pair("prometheusQuery", route.prometheus_query, "threshold", route.threshold)
     if route.kafka_consumer_group is not None and route.prometheus_query is not None:
@@ -144,19 +171,12 @@ def _route_faults(route: RouteSpec) -> Iterator[Fault]:
     if route.kafka_topics and route.kafka_consumer_group is None:
         yield Fault("kafkaConsumerGroup", "MissingField", "missing; kafkaTopics are those of a consumer group")
     if route.limit is not None:
-        yield from _limit_faults(route, route.limit)
+        if route.degrade_service is None:
+            yield no_way_out()
+        yield from recover_faults(route.recover_threshold, route.limit, "recoverThreshold")
     elif route.recover_threshold is not None:
         message = "missing; recoverThreshold needs a threshold (kafkaLagThreshold or threshold)"
         yield Fault("kafkaLagThreshold", "MissingField", message)
-
-
-def _limit_faults(route: RouteSpec, limit: float) -> Iterator[Fault]:
-    if route.degrade_service is None:
-        message = "missing; a route with a threshold needs the Service that it leads to above it"
-        yield Fault("degradeService", "MissingField", message)
-    if route.recover_threshold is not None and route.recover_threshold > limit:
-        message = f"expected at most the threshold, {limit:.15g}, found {route.recover_threshold:.15g}"
-        yield Fault("recoverThreshold", "InvalidValue", message)
 
 
 def _pair(asked: str, question: str | None, bound: str, limit: float | None) -> Iterator[Fault]:

@@ -57,4 +57,5 @@ class ItemDecoder:
             name=meta.name,
             generation=meta.generation,
         )
-        return Object(ObjectKey(self._api_group, origin.kind, origin.namespace, origin.name), value, origin, GROUP)
+        key = ObjectKey(self._api_group, origin.kind, origin.namespace, origin.name)
+        return Object(key, value.hub(), origin, GROUP)

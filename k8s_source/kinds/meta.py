@@ -40,3 +40,7 @@ class Manifest(Struct, frozen=True, kw_only=True, rename="camel"):
     api_version: str
     kind: str
     metadata: ObjectMeta
+
+    def hub(self) -> Manifest:
+        """The object in the version of its kind that the rest of Tidegate knows."""
+        return self

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from k8s_source.kinds.gateway_tidegate import DynamicGatewaySpec, ListenerSpec, ListenerTls, PolicySpec, RouteSpec
+from k8s_source.kinds.gateway_v1beta1 import LagSpec, RouteSpecV1Beta1
 from tests.support.golden import CASES, judge, model_of, plain
 from xds_server.derive.engine import Collection, Engine
 
@@ -29,7 +30,7 @@ def shown(part: Collection[Any, Any]) -> list[object]:
 
 def test_every_field_has_a_case() -> None:
     written = "".join(case.joinpath("in.yaml").read_text() for case in CASES)
-    kinds = (DynamicGatewaySpec, RouteSpec, ListenerSpec, ListenerTls, PolicySpec)
+    kinds = (DynamicGatewaySpec, RouteSpec, RouteSpecV1Beta1, LagSpec, ListenerSpec, ListenerTls, PolicySpec)
     names = {field.encode_name for kind in kinds for field in msgspec.structs.fields(kind)}
     assert {name for name in names if f"{name}:" not in written} == set()
 

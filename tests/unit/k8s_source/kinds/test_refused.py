@@ -97,6 +97,45 @@ ROUTES: dict[str, tuple[Body, str, str, str]] = {
     "retries": (route(retries=-1), "retries", "InvalidValue", "a whole number from 0 to 100"),
 }
 
+LAGS: dict[str, tuple[Body, str, str, str]] = {
+    "field of v1alpha1": ({"kafkaTopics": ["a"]}, "lag.kafkaTopics", "UnknownField", "spec.routes[0].lag has no field"),
+    "threshold alone": ({"threshold": 1}, "lag.consumerGroup", "MissingField", "a threshold is one of a consumerGroup"),
+    "group alone": ({"consumerGroup": "x"}, "lag.threshold", "MissingField", "a route with consumerGroup needs it"),
+    "query alone": (
+        {"prometheusQuery": "up"},
+        "lag.threshold",
+        "MissingField",
+        "a route with prometheusQuery needs it",
+    ),
+    "topics alone": ({"topics": ["a"]}, "lag.consumerGroup", "MissingField", "topics are those of a consumer group"),
+    "recover without": ({"recoverThreshold": 1}, "lag.threshold", "MissingField", "recoverThreshold needs a threshold"),
+    "both": (
+        {"consumerGroup": "x", "prometheusQuery": "up", "threshold": 1},
+        "lag.prometheusQuery",
+        "Conflict",
+        "exclude each other",
+    ),
+    "half a message": (
+        {"consumerGroup": "x", "threshold": 1.5},
+        "lag.threshold",
+        "InvalidValue",
+        "expected a whole number of messages, 0 or more, found 1.5 (a number)",
+    ),
+    "too many messages": ({"consumerGroup": "x", "threshold": 1e19}, "lag.threshold", "InvalidValue", "whole number"),
+    "negative": (
+        {"prometheusQuery": "up", "threshold": -0.5},
+        "lag.threshold",
+        "InvalidValue",
+        "expected a whole number of messages, or of a query any number; 0 or more, found -0.5 (a number)",
+    ),
+    "recover over it": (
+        {"consumerGroup": "x", "threshold": 1, "recoverThreshold": 2},
+        "lag.recoverThreshold",
+        "InvalidValue",
+        "expected at most the threshold, 1, found 2",
+    ),
+}
+
 LISTENERS: dict[str, tuple[Body, str, str, str]] = {
     "no port": ({}, "port", "MissingField", "missing; expected a port from 1 to 65535, or 0"),
     "port": ({"port": 65536}, "port", "InvalidValue", "found 65536 (a number)"),
@@ -156,6 +195,23 @@ OBJECTS: dict[str, tuple[Body, str, str, str]] = {
 def test_route(case: str) -> None:
     body, field, reason, words = ROUTES[case]
     one(gateway(body), f"{ROUTE}.{field}", reason, words)
+
+
+@pytest.mark.parametrize("case", LAGS)
+def test_lag(case: str) -> None:
+    lag, field, reason, words = LAGS[case]
+    body = gateway(route(degradeService="basket", lag=lag))
+    one({**body, "apiVersion": "gateway.tidegate.dev/v1beta1"}, f"{ROUTE}.{field}", reason, words)
+
+
+def test_what_routes_have_in_both_versions_is_judged_alike() -> None:
+    bad = gateway(route(path="x", degradeService="cart"), route(lag={"consumerGroup": "x", "threshold": 1}))
+    told = [(each.field, each.reason) for each in refused({**bad, "apiVersion": "gateway.tidegate.dev/v1beta1"})]
+    assert told == [
+        (f"{ROUTE}.path", "InvalidValue"),
+        (f"{ROUTE}.degradeService", "Conflict"),
+        ("spec.routes[1].degradeService", "MissingField"),
+    ]
 
 
 @pytest.mark.parametrize("case", LISTENERS)
