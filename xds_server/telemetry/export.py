@@ -15,7 +15,8 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import HistogramMetricFamily
 from prometheus_client.registry import Collector
 
-from xds_server.telemetry.names import ALL, Kind, Metric
+from xds_server.telemetry.metric import Kind, Metric
+from xds_server.telemetry.names import ALL
 from xds_server.telemetry.tally import Labels, Readings, Series
 
 _MOST_SERIES = 1_000_000

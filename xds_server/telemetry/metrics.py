@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from xds_server.telemetry import names
+from xds_server.telemetry import names, names_work as work
 from xds_server.telemetry.export import Exporter, Scrape
-from xds_server.telemetry.names import Kind, Metric
+from xds_server.telemetry.metric import Kind, Metric
 from xds_server.telemetry.tally import Counter, Distribution, Readings
 
 __all__ = ["Metrics", "Readings"]
@@ -91,6 +91,39 @@ class Metrics:
     def breaker_tripped(self) -> None:
         """Count that the breaker on degradation has tripped."""
         self._counters[names.BREAKER_TRIPS].add(())
+
+    def reconciling(self, name: str) -> None:
+        """Show the counters of a controller from now on, with 0 where nothing was counted: what rises can be seen."""
+        for counted in (work.ADDS, work.RETRIES, work.RECONCILE_ERRORS, work.TERMINAL_ERRORS):
+            self._counters[counted].add((name,), 0)
+        for result in work.RESULTS:
+            self._counters[work.RECONCILES].add((name, result), 0)
+
+    def work_added(self, name: str) -> None:
+        """Count a key that waits from now on in the queue of a controller."""
+        self._counters[work.ADDS].add((name,))
+
+    def work_retried(self, name: str) -> None:
+        """Count a key that is to be tried again."""
+        self._counters[work.RETRIES].add((name,))
+
+    def work_started(self, name: str, waited: float) -> None:
+        """Count a key that waited so many seconds before its work began."""
+        self._histograms[work.QUEUE_SECONDS].record((name,), waited)
+
+    def work_ended(self, name: str, took: float) -> None:
+        """Count a piece of work that took so many seconds."""
+        self._histograms[work.WORK_SECONDS].record((name,), took)
+
+    def reconciled(self, name: str, outcome: str, took: float) -> None:
+        """Count a reconcile by its result; the outcome `terminal` is an error that is not tried again."""
+        if outcome == work.TERMINAL:
+            self._counters[work.TERMINAL_ERRORS].add((name,))
+            outcome = work.ERROR
+        if outcome == work.ERROR:
+            self._counters[work.RECONCILE_ERRORS].add((name,))
+        self._counters[work.RECONCILES].add((name, outcome))
+        self._histograms[work.RECONCILE_SECONDS].record((name,), took)
 
     def observe(self, gauge: Metric, read: Callable[[], Readings]) -> None:
         """Have a gauge of the table `names` read at each scrape, on the event loop: values by label values."""

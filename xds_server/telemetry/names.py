@@ -2,28 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-
-
-class Kind(StrEnum):
-    """The kinds of Prometheus metrics that are used."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One metric as `/metrics` names it. `buckets` are a histogram's upper bounds, in seconds."""
-
-    name: str
-    kind: Kind
-    labels: tuple[str, ...]
-    help: str
-    buckets: tuple[float, ...] = ()
-
+from xds_server.telemetry.metric import Kind, Metric
+from xds_server.telemetry.names_work import WORK
 
 _ROUND_TRIP = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0)
 _WORK = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -219,5 +199,6 @@ ALL = (
     BREAKER_OPEN,
     BREAKER_HELD,
     BREAKER_TRIPS,
+    *WORK,
 )
 """Every metric, in the order in which the reference page lists them."""

@@ -11,8 +11,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse
 
 from xds_server.telemetry import export, names
+from xds_server.telemetry.metric import Kind
 from xds_server.telemetry.metrics import Metrics
-from xds_server.telemetry.names import Kind
 
 DOCS = Path(__file__).parents[3] / "docs" / "metrics.md"
 
@@ -50,6 +50,13 @@ def use_all(metrics: Metrics) -> None:
     metrics.sample_failed("kafka", "default", "timeout")
     metrics.decided("shop", "edge", "degraded")
     metrics.breaker_tripped()
+    metrics.reconciling("dynamicgateway")
+    metrics.work_added("dynamicgateway")
+    metrics.work_retried("dynamicgateway")
+    metrics.work_started("dynamicgateway", 0.2)
+    metrics.work_ended("dynamicgateway", 0.1)
+    for outcome in ("success", "requeue", "requeue_after", "error", "terminal"):
+        metrics.reconciled("dynamicgateway", outcome, 0.1)
 
 
 def observe_all(metrics: Metrics) -> None:
@@ -73,6 +80,26 @@ async def test_counts(metrics: Metrics) -> None:
     assert found["tidegate_pushes_total", (("type", "eds"),)] == 0
     failed = (("observer", "kafka"), ("reason", "timeout"), ("target", "default"))
     assert found["tidegate_observer_failures_total", failed] == 1
+
+
+async def test_reconciles_are_counted_under_the_names_of_controller_runtime(metrics: Metrics) -> None:
+    metrics.reconciling("dynamicgateway")
+    none = await samples(metrics)
+    use_all(metrics)
+    some = await samples(metrics)
+    for name, labels, count in (
+        ("workqueue_adds_total", {"name": "dynamicgateway"}, 1),
+        ("workqueue_retries_total", {"name": "dynamicgateway"}, 1),
+        ("controller_runtime_reconcile_total", {"controller": "dynamicgateway", "result": "success"}, 1),
+        ("controller_runtime_reconcile_total", {"controller": "dynamicgateway", "result": "error"}, 2),
+        ("controller_runtime_reconcile_errors_total", {"controller": "dynamicgateway"}, 2),
+        ("controller_runtime_terminal_reconcile_errors_total", {"controller": "dynamicgateway"}, 1),
+    ):
+        key = (name, tuple(sorted(labels.items())))
+        assert (none[key], some[key]) == (0, count)
+    assert some["controller_runtime_reconcile_time_seconds_count", (("controller", "dynamicgateway"),)] == 5
+    assert some["workqueue_queue_duration_seconds_sum", (("name", "dynamicgateway"),)] == 0.2
+    assert some["workqueue_work_duration_seconds_sum", (("name", "dynamicgateway"),)] == 0.1
 
 
 async def test_latencies(metrics: Metrics) -> None:
@@ -104,7 +131,7 @@ async def test_the_table_is_what_is_served(metrics: Metrics) -> None:
     observe_all(metrics)
     body, _ = await metrics.render("")
     families = {family.name: family for family in parse(body.decode())}
-    ours = {name for name in families if name.startswith("tidegate_")}
+    ours = {name for name in families if not name.startswith(("process_", "target"))}
     assert ours == {metric.name.removesuffix("_total") for metric in names.ALL}
     for metric in names.ALL:
         family = families[metric.name.removesuffix("_total")]
