@@ -16,8 +16,6 @@ Declared = Object | tuple[Problem, ...]
 GROUP = "default"
 """The group of objects that name none: in a cluster there is no folder that could."""
 
-_Parts = dict[str, msgspec.Raw]
-
 
 class ItemDecoder:
     """Decodes objects of one kind. What an API server adds is not looked into: `status`, most of `metadata`."""
@@ -31,31 +29,26 @@ class ItemDecoder:
         self._source = source
         self._kind = KINDS[api_version, kind]
         self._api_group = api_version.rpartition("/")[0]
-        self._identity = {"apiVersion": api_version, "kind": kind}
-        self._parts: _Parts = {key: msgspec.Raw(msgspec.json.encode(value)) for key, value in self._identity.items()}
+        self._is_strict = self._kind.__struct_config__.forbid_unknown_fields
+        self._identity = (api_version, kind)
         self._decode = msgspec.json.Decoder(self._kind).decode
 
     def __call__(self, raw: bytes) -> Declared:
-        """Decode one object; it may lack `apiVersion` and `kind`, as items of lists do.
+        """Decode one object.
 
         Raises:
             msgspec.DecodeError: This is not JSON of an object.
         """
-        parts = msgspec.json.decode(raw, type=_Parts) | self._parts
-        parts.pop("status", None)
         try:
-            value = self._decode(msgspec.json.encode(parts))
+            value = self._decode(_without_status(raw) if self._is_strict else raw)
         except msgspec.ValidationError:
             # It may be no more than a null where a field may be absent.
-            return decode_manifest(msgspec.json.decode(raw) | self._identity, Origin(self._source), GROUP)
-        meta, identity = value.metadata, self._identity
-        origin = Origin(
-            self._source,
-            api_version=identity["apiVersion"],
-            kind=identity["kind"],
-            namespace=meta.namespace,
-            name=meta.name,
-            generation=meta.generation,
-        )
-        key = ObjectKey(self._api_group, origin.kind, origin.namespace, origin.name)
-        return Object(key, value.hub(), origin, GROUP)
+            return decode_manifest(msgspec.json.decode(raw), Origin(self._source), GROUP)
+        meta, (api_version, kind) = value.metadata, self._identity
+        origin = Origin(self._source, "", 0, 0, api_version, kind, meta.namespace, meta.name, meta.generation)
+        return Object(ObjectKey(self._api_group, kind, meta.namespace, meta.name), value.hub(), origin, GROUP)
+
+
+def _without_status(raw: bytes) -> bytes:
+    parts = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    return raw if parts.pop("status", None) is None else msgspec.json.encode(parts)

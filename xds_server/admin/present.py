@@ -212,4 +212,6 @@ def _node_type(report: TypeReport) -> node_shapes.NodeType:
 def source_error(problem: Problem) -> shapes.SourceError:
     """A problem of a source."""
     origin = problem.origin
-    return shapes.SourceError(problem.message, origin.path, origin.line, problem.field, origin.document, problem.reason)
+    return shapes.SourceError(
+        problem.message, origin.path, origin.line, problem.field, origin.document, problem.reason, origin.identity
+    )

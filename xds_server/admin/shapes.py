@@ -208,7 +208,7 @@ class Diff(Struct, rename={"from_": "from"}):
 
 
 class SourceError(Struct):
-    """Something wrong with an input. `reason` is a CamelCase word."""
+    """Something wrong with an input. `reason` is a CamelCase word, `object` kind, namespace and name of what is wrong."""
 
     message: str
     path: str
@@ -216,6 +216,7 @@ class SourceError(Struct):
     field: str
     document: int
     reason: str
+    object: str
 
 
 class Source(Struct):

@@ -70,6 +70,8 @@ def place(origin: Json) -> str:
     """Where something is declared, as a compiler says it, and what it is."""
     where = f"{origin['path']}:{origin['line']}" if origin["path"] and origin["line"] else origin["path"]
     what = "/".join(part for part in (origin["kind"], origin["namespace"], origin["name"]) if part)
+    if not where and what and origin["generation"]:
+        return f"{what} (generation {origin['generation']})"
     return f"{where} ({what})" if where and what else where or what or origin["source"]
 
 

@@ -138,7 +138,7 @@ def _show_sources(answer: Json) -> None:
     if problems:
         print("\nProblems; what was good last stays in force:")
     for source, each in problems[:_MOST_SHOWN]:
-        where = f"{each['path']}:{each['line']}" if each["path"] and each["line"] else each["path"]
+        where = f"{each['path']}:{each['line']}" if each["path"] and each["line"] else each["path"] or each["object"]
         told = ": ".join(part for part in (where, each["field"], each["message"]) if part)
         print(clean(f"  {source}: {told} ({each['reason']})"))
     if len(problems) > _MOST_SHOWN:

@@ -27,4 +27,9 @@ class Origin:
         """Say it as a compiler does: `file:line`, else the object's identity."""
         if self.path:
             return f"{self.path}:{self.line}" if self.line else self.path
-        return "/".join(part for part in (self.kind, self.namespace, self.name) if part) or self.source
+        return self.identity or self.source
+
+    @property
+    def identity(self) -> str:
+        """Which object it is, as people write it: kind, namespace, name; "" where that is not known."""
+        return "/".join(part for part in (self.kind, self.namespace, self.name) if part)

@@ -117,6 +117,7 @@ def _line(problem: Problem) -> dict[str, object]:
         "path": origin.path,
         "document": origin.document,
         "line": origin.line,
+        "object": origin.identity,
         "field": problem.field,
         "reason": problem.reason,
         "message": problem.message,

@@ -16,6 +16,7 @@ ERROR = {
     "field": "nmae",
     "document": 1,
     "reason": "UnknownField",
+    "object": "Cluster/one",
 }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -131,7 +132,8 @@ class ObjectFile:
         if body is None or record.origin is None:
             return None
         found = decode(msgspec.json.decode(body), record.origin, record.folder_group)
-        return found if isinstance(found, Object) else None
+        # The form may be of another version of its kind than what was declared.
+        return replace(found, origin=record.origin) if isinstance(found, Object) else None
 
     def _read(self) -> dict[ObjectKey, _Record]:
         """The records of what is in force. Of a file that is corrupt nothing is taken: half of it is not what was."""

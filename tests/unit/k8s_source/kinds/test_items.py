@@ -53,13 +53,6 @@ def test_what_the_api_server_adds_changes_nothing(body: Body) -> None:
     assert item(stored, status={"phase": 5, "conditions": [None]}) == item(body)
 
 
-@pytest.mark.parametrize("body", BODIES, ids=lambda body: str(body["kind"]))
-def test_items_of_lists_do_not_tell_their_kind(body: Body) -> None:
-    decoder = ItemDecoder("cluster", str(body["apiVersion"]), str(body["kind"]))
-    bare = {key: value for key, value in body.items() if key not in {"apiVersion", "kind"}}
-    assert decoder(msgspec.json.encode(bare)) == item(body)
-
-
 def test_where_it_stands_is_told_by_its_identity() -> None:
     origin = good(item(gateway(route(), metadata={"namespace": "eu", "generation": 4}))).origin
     assert origin == Origin(

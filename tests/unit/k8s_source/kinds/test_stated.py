@@ -11,6 +11,8 @@ from xds_server.ir.objects import Object
 
 DECODE = StatedDecoder(ItemDecoder("kubernetes", "gateway.tidegate.dev/v1alpha1", "DynamicGateway"))
 GATEWAY: dict[str, object] = {
+    "apiVersion": "gateway.tidegate.dev/v1alpha1",
+    "kind": "DynamicGateway",
     "metadata": {"name": "edge", "namespace": "shop", "generation": 3},
     "spec": {"routes": [{"name": "a", "path": "/", "backendService": "a"}]},
 }
