@@ -206,14 +206,18 @@ async def _read(context: Context, connection: Connection, end: _End, silence: fl
     Not by the iterator that gRPC offers, nor by a variable: both would keep the last request, and with it Envoy's
     node (61 KB), until the next one comes, which may be tomorrow.
     """
+    more = _take(await _first(context, end, silence), connection, end)
+    while more and _take(await context.read(), connection, end):
+        await connection.room()
+
+
+async def _first(context: Context, end: _End, silence: float) -> bytes | Any:
     error = SilentError("nothing was asked on this stream")
     timer = asyncio.get_running_loop().call_later(silence, end.put, error)
     try:
-        more = _take(await context.read(), connection, end)
+        return await context.read()
     finally:
         timer.cancel()
-    while more and _take(await context.read(), connection, end):
-        await connection.room()
 
 
 def _take(raw: bytes | Any, connection: Connection, end: _End) -> bool:
