@@ -20,6 +20,7 @@ Label = Annotated[
     str,
     Meta(
         pattern=rf"^{_LABEL}\Z",
+        max_length=63,
         extra={EXPECTED: "a name of lower-case letters, digits and -, 63 at most (a DNS label)"},
     ),
 ]

@@ -33,6 +33,7 @@ RouteName = Annotated[
     str,
     Meta(
         pattern=r"^[A-Za-z0-9]([-._A-Za-z0-9]{0,251}[A-Za-z0-9])?\Z",
+        max_length=253,
         extra={EXPECTED: "a name of letters, digits, -, _ and ., 253 at most"},
     ),
 ]
@@ -52,6 +53,7 @@ Topic = Annotated[
     str,
     Meta(
         pattern=r"^[A-Za-z0-9._-]{1,249}\Z",
+        max_length=249,
         extra={EXPECTED: "the name of a Kafka topic (letters, digits, ., _ and -, 249 at most)"},
     ),
 ]

@@ -36,20 +36,20 @@ _FIELD = re.compile(r"(?=.{1,40}\Z)[A-Za-z][A-Za-z0-9_.-]*")
 
 def alternatives(annotation: Any) -> list[Any]:
     """The types that a field may have, each with its own bounds; without None."""
-    if get_origin(_bare(annotation)) in {Union, UnionType}:
-        return [each for each in get_args(_bare(annotation)) if each is not NoneType]
+    if get_origin(bare(annotation)) in {Union, UnionType}:
+        return [each for each in get_args(bare(annotation)) if each is not NoneType]
     return [annotation]
 
 
 def base(annotation: Any) -> Any:
     """A type without its bounds and without its parameters: `dict` for `Annotated[dict[str, str], …]`."""
-    bare = _bare(annotation)
-    return get_origin(bare) or bare
+    kind = bare(annotation)
+    return get_origin(kind) or kind
 
 
 def parameters(annotation: Any) -> tuple[Any, ...]:
     """The parameters of a type: (str, str) for `dict[str, str]`."""
-    return get_args(_bare(annotation))
+    return get_args(bare(annotation))
 
 
 def expected(annotation: Any) -> str:
@@ -89,7 +89,7 @@ def is_field_name(key: str) -> bool:
 
 def _expected(annotation: Any) -> str:
     kind = base(annotation)
-    words = [meta.extra[EXPECTED] for meta in _metas(annotation) if meta.extra and EXPECTED in meta.extra]
+    words = [meta.extra[EXPECTED] for meta in metas(annotation) if meta.extra and EXPECTED in meta.extra]
     if words:
         return str(words[-1])
     if isinstance(kind, EnumMeta):
@@ -99,9 +99,11 @@ def _expected(annotation: Any) -> str:
     return "a list" if kind is tuple else _PLAIN[kind]
 
 
-def _bare(annotation: Any) -> Any:
+def bare(annotation: Any) -> Any:
+    """A type without its bounds: `dict[str, str]` for `Annotated[dict[str, str], …]`."""
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
-def _metas(annotation: Any) -> list[Meta]:
+def metas(annotation: Any) -> list[Meta]:
+    """The bounds of a type."""
     return [each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Meta)]

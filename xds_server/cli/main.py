@@ -350,6 +350,19 @@ def export(
     raise typer.Exit(export(Access(admin, token_file, ca), group, version, file))
 
 
+@app.command()
+def crds(
+    *,
+    webhook: Annotated[
+        bool, typer.Option(help="Serve all versions; --no-webhook: v1alpha1 alone, which needs no `tidegate webhook`.")
+    ] = True,
+) -> None:
+    """Print the CustomResourceDefinitions, for `kubectl apply -f -`."""
+    from xds_server.cli.crds import crds
+
+    raise typer.Exit(crds(with_webhook=webhook))
+
+
 def main() -> None:
     """Run the command that the arguments ask for, and exit: 0, 1 for problems and errors, 2 for wrong usage."""
     app(prog_name="tidegate")

@@ -25,6 +25,7 @@ COMMANDS = {
     "explain",
     "events",
     "export",
+    "crds",
 }
 HEAVY = ("grpc", "aiohttp", "pydantic", "google.protobuf", "envoy", "ruamel", "structlog", "opentelemetry")
 

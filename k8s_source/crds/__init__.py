@@ -1,0 +1,1 @@
+"""CustomResourceDefinitions, made of the typed kinds. Pure."""

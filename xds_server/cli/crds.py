@@ -1,0 +1,13 @@
+"""`tidegate crds`: the CustomResourceDefinitions, printed."""
+
+from __future__ import annotations
+
+from k8s_source.crds.build import definitions, to_yaml
+
+
+def crds(*, with_webhook: bool) -> int:
+    """Print them as documents of YAML. Gives the exit code."""
+    found = definitions(with_webhook=with_webhook)
+    print("# The kinds that Tidegate brings, as `tidegate crds` prints them.")
+    print("\n---\n".join(to_yaml(each).rstrip("\n") for each in found))
+    return 0
