@@ -13,7 +13,7 @@ pip := $(python) -m pip --disable-pip-version-check
 pytest := $(python) -m pytest
 
 # Tests that need something that is not a Python package run where it is there, not here.
-local := not soak and not kafka and not prometheus and not kube and not browser and not compose
+local := not soak and not kafka and not prometheus and not kube and not cluster and not browser and not compose
 # Real Envoys under load want room, so they come second and two at a time. With ARGS one of the two may have nothing
 # to do (pytest's exit code 5).
 none_is_fine = $(if $(ARGS),|| [ $$? -eq 5 ])
