@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
 from typing import Literal, NamedTuple
@@ -50,6 +50,10 @@ class _Request(NamedTuple):
         return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
 
 
+def _nobody() -> None:
+    """Nobody wants to know."""
+
+
 class Api:
     """One API server. All methods raise ApiError and nothing else; none waits longer than it is told to."""
 
@@ -86,14 +90,18 @@ class Api:
                     raise
             await asyncio.sleep(wait)
 
-    async def stream(self, path: str, *, query: Query = (), idle: float) -> AsyncGenerator[bytes, None]:
+    async def stream(
+        self, path: str, *, query: Query = (), idle: float, opened: Callable[[], None] = _nobody
+    ) -> AsyncGenerator[bytes, None]:
         """The lines of an answer that goes on and on; ApiError of status 0 after `idle` seconds of silence.
 
+        `opened` is called when the server has accepted, which may be long before the first line.
         Close it (`contextlib.aclosing`). What comes after the last end of a line is told as a line, too: half a line is none that can be decoded.
         """
         lines = Lines()
         limits = aiohttp.ClientTimeout(total=None, connect=min(CONNECT, idle), sock_read=idle)
         async with self._answer(_Request("GET", path, query), limits) as answer:
+            opened()
             async for chunk in answer.content.iter_any():
                 for line in lines.take(chunk):
                     yield line
@@ -173,17 +181,19 @@ class Api:
         if asked.body is not None:
             headers["Content-Type"] = asked.content_type
         rest = session.rest
-        return await rest.pool_manager.request(
-            asked.method,
-            session.base + asked.target,
-            data=asked.body,
-            headers=headers,
-            timeout=limits,
-            proxy=rest.proxy,
-            proxy_headers=rest.proxy_headers,
-            server_hostname=rest.server_hostname,
-            allow_redirects=False,
-        )
+        # The limits of a stream do not bound the wait for its head.
+        async with asyncio.timeout(limits.total or TIMEOUT):
+            return await rest.pool_manager.request(
+                asked.method,
+                session.base + asked.target,
+                data=asked.body,
+                headers=headers,
+                timeout=limits,
+                proxy=rest.proxy,
+                proxy_headers=rest.proxy_headers,
+                server_hostname=rest.server_hostname,
+                allow_redirects=False,
+            )
 
 
 @contextmanager

@@ -33,12 +33,12 @@ class KubeClient:
         self._port = port
         self._context = context
         self._local = threading.local()
+        self._connections: list[http.client.HTTPSConnection] = []
         self._paths: dict[tuple[str, str], tuple[str, bool]] = {}
 
     def close(self) -> None:
-        """Close the connection of this thread."""
-        connection = getattr(self._local, "connection", None)
-        if connection is not None:
+        """Close all connections; they open again when they are used."""
+        for connection in self._connections:
             connection.close()
 
     def is_ready(self) -> bool:
@@ -62,6 +62,7 @@ class KubeClient:
         if connection is None:
             connection = http.client.HTTPSConnection("127.0.0.1", self._port, context=self._context, timeout=30)
             self._local.connection = connection
+            self._connections.append(connection)
         try:
             headers = {"Content-Type": content_type, "Accept": accept}
             connection.request(method, path, None if body is None else msgspec.json.encode(body), headers)
