@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,8 +16,10 @@ from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.snapshot import Hold, Snapshot
 from xds_server.sources.push import PushSource
 from xds_server.status.audit import Audit
+from xds_server.status.bulletin import Bulletin
 from xds_server.status.events import EventBus
 from xds_server.status.gateway_book import GatewayBook
+from xds_server.status.replicas import Replicas
 from xds_server.status.state import OnDisk
 from xds_server.status.switchboard import Switchboard
 from xds_server.status.tracker import Tracker
@@ -51,7 +52,7 @@ class AdminDeps:
     """All that the handlers use. Every call but `render` is made on the event loop; `render` in a worker thread.
 
     `ready` gives None, or why the process is not ready. `metrics_text` takes an `Accept` header and gives body
-    and content type. `observations` is all that observers know; `clock` gives POSIX seconds. `stored` waits until what is served, and the audit log, are on disk; `on_disk` tells what of a snapshot is by now. `push` is None where no source of that kind is configured. `replica` is this process's name among replicas (in Kubernetes the pod's).
+    and content type. `observations` is all that observers know; `clock` gives POSIX seconds. `stored` waits until what is served, and the audit log, are on disk; `on_disk` tells what of a snapshot is by now. `push` is None where no source of that kind is configured. `bulletin` is what this replica tells the others, `replicas` what they tell.
     """
 
     groups: Groups
@@ -67,8 +68,9 @@ class AdminDeps:
     gateways: GatewayBook
     observations: Callable[[], Sequence[Observation]]
     switches: Switchboard
+    bulletin: Bulletin
+    replicas: Replicas
     push: PushSource | None = None
-    replica: str = field(default_factory=socket.gethostname)
     evidence: Evidence = Evidence()
     on_disk: Callable[[Snapshot], OnDisk | None] = lambda _snapshot: None
     clock: Callable[[], float] = time.time

@@ -52,7 +52,7 @@ async def export(request: web.Request) -> web.Response:
 
 def _trail(deps: AdminDeps, group: str) -> dict[str, Any]:
     """Who acknowledged what, taken on the event loop."""
-    nodes = [msgspec.to_builtins(present.node(each, deps.replica)) for each in deps.tracker.nodes(group=group)]
+    nodes = [msgspec.to_builtins(present.node(each, deps.bulletin.name)) for each in deps.tracker.nodes(group=group)]
     events = [
         {"id": each.id, "at": stamp(each.at), "event": str(each.kind), **each.data}
         for each in deps.bus.recent()

@@ -17,6 +17,7 @@ from xds_server.admin.worker import Worker
 from xds_server.snapshot.diff import diff
 from xds_server.snapshot.groups import Group
 from xds_server.snapshot.snapshot import Snapshot
+from xds_server.status.delivery import delivery_of
 from xds_server.wire.resource import Resource
 from xds_server.wire.types import key_of
 
@@ -72,7 +73,10 @@ async def show_diff(request: web.Request) -> web.Response:
 def shown(group: Group, deps: AdminDeps) -> shapes.Group:
     """A group as it is now."""
     on_disk = deps.on_disk(group.current) if group.current is not None else None
-    return present.group(group, deps.tracker.counts(group.name), on_disk)
+    fleet = None
+    if not deps.replicas.is_alone:
+        fleet = present.fleet(delivery_of(group, deps.tracker, deps.replicas, ""))
+    return present.group(group, deps.tracker.counts(group.name), on_disk, fleet)
 
 
 def find_group(request: web.Request, name: str) -> Group:

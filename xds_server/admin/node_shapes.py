@@ -85,9 +85,10 @@ class Node(Struct):
 
 
 class Nodes(Struct):
-    """Streams, by the id of their nodes."""
+    """Streams on this replica, by the id of their nodes; `others` names the replicas that have nodes of their own."""
 
     nodes: list[Node]
+    others: list[str]
 
 
 class NodeById(Struct):

@@ -26,7 +26,8 @@ async def list_nodes(request: web.Request) -> web.Response:
     if group is not None and not reports and deps.groups.get(group) is None:
         raise not_found("group", group)
     chosen = [each for each in reports if connected in (None, each.connected)]
-    return answer({"nodes": await encoded(chosen, lambda each: present.node(each, deps.replica))})
+    made = await encoded(chosen, lambda each: present.node(each, deps.bulletin.name))
+    return answer({"nodes": made, "others": deps.replicas.names})
 
 
 async def show_node(request: web.Request) -> web.Response:
@@ -36,7 +37,7 @@ async def show_node(request: web.Request) -> web.Response:
     reports = deps.tracker.nodes(node_id=node)
     if not reports:
         raise not_found("node", node)
-    return answer(node_shapes.NodeById(node, [present.node(each, deps.replica) for each in reports]))
+    return answer(node_shapes.NodeById(node, [present.node(each, deps.bulletin.name) for each in reports]))
 
 
 async def show_config(request: web.Request) -> web.Response:

@@ -24,6 +24,8 @@ from xds_server.admin import (
     pages,
     push,
     push_shapes,
+    replica,
+    replica_shapes,
     rollback,
     shapes,
     switch_shapes,
@@ -103,6 +105,11 @@ _FOLLOW = Parameter(
     values=("true", "false"),
 )
 _SEEN = Parameter("Last-Event-ID", "Send the events after this one, as far as they are kept.", "header", required=False)
+_INSTANCE = Parameter("instance", "`instance` of the last answer.", "query", required=False)
+_SEEN_SEQ = Parameter("after", "`seq` of the last answer.", "query", required=False, most=replica.MOST_SEQ)
+_WAIT = Parameter(
+    "wait", "Seconds to wait for a change; 0 when not given.", "query", required=False, most=replica.MOST_WAIT
+)
 
 OPERATIONS = (
     Operation("/", pages.index, "Where everything is.", "text/html"),
@@ -202,6 +209,14 @@ OPERATIONS = (
         _SWITCHES,
         "PUT",
         switch_shapes.SwitchesRequest,
+    ),
+    Operation(
+        "/v1/replica",
+        replica.tell,
+        "What this replica tells the others of its nodes, once anything has changed.",
+        replica_shapes.Replica,
+        (_INSTANCE, _SEEN_SEQ, _WAIT),
+        (HTTPStatus.BAD_REQUEST,),
     ),
     Operation("/v1/sources", origins.list_sources, "How the sources fare.", shapes.Sources),
     Operation(

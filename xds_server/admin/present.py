@@ -13,6 +13,7 @@ from xds_server.snapshot.judgements import Judgement
 from xds_server.snapshot.snapshot import Behind, Hold, LeftOut, Snapshot
 from xds_server.status.audit_entry import Entry
 from xds_server.status.config import Row
+from xds_server.status.delivery import Delivery
 from xds_server.status.node import NodeReport, TypeReport
 from xds_server.status.stamps import stamp
 from xds_server.status.state import OnDisk
@@ -41,7 +42,23 @@ def origins(found: Sequence[Origin]) -> list[shapes.Origin]:
     ]
 
 
-def group(found: Group, nodes: NodeCounts, on_disk: OnDisk | None = None) -> shapes.Group:
+def fleet(found: Delivery) -> shapes.Fleet:
+    """A group on all replicas."""
+    nodes = found.nodes
+    programmed = nodes.programmed and not found.refusal
+    is_unsure = bool(found.unheard) and not found.refusal and nodes.acked == nodes.connected
+    return shapes.Fleet(
+        found.replicas,
+        shapes.NodeCounts(nodes.connected, nodes.acked, nodes.nacked),
+        None if is_unsure else programmed,
+        list(found.lagging),
+        [name or problem for name, problem in found.unheard],
+    )
+
+
+def group(
+    found: Group, nodes: NodeCounts, on_disk: OnDisk | None = None, fleet: shapes.Fleet | None = None
+) -> shapes.Group:
     """A group with its current snapshot."""
     current = found.current or Snapshot(found.name, 0, 0.0)
     published = found.current is not None
@@ -63,6 +80,7 @@ def group(found: Group, nodes: NodeCounts, on_disk: OnDisk | None = None) -> sha
         behind=_behind(found.behind) if found.behind is not None else None,
         left_out=[left_out(each) for each in current.unserved],
         withheld=[_withheld(each) for each in standing],
+        fleet=fleet,
     )
 
 

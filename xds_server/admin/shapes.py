@@ -103,8 +103,25 @@ class Behind(Struct):
     message: str
 
 
+class Fleet(Struct):
+    """The nodes of a group on all replicas. `replicas` counts those that answer, this one included.
+
+    `acked` counts nodes whose replica serves this version, too; `lagging` names the replicas that serve nodes another one.
+    `unheard` names those of which nothing is known now; then `programmed` is null, unless it is false anyway.
+    """
+
+    replicas: int
+    nodes: NodeCounts
+    programmed: bool | None
+    lagging: list[str]
+    unheard: list[str]
+
+
 class Group(Struct):
-    """A group of nodes and what it is served. Before it has any: `version` "", `created` null."""
+    """A group of nodes and what it is served. Before it has any: `version` "", `created` null.
+
+    `nodes`, `programmed` and `reason` are about the nodes that are connected to this replica.
+    """
 
     name: str
     version: str
@@ -124,6 +141,7 @@ class Group(Struct):
     behind: Behind | None
     left_out: list[LeftOut]
     withheld: list[Withheld]
+    fleet: Annotated[Fleet | None, Meta(description="The nodes on all replicas; null where there is one only")]
 
 
 class Groups(Struct):

@@ -14,6 +14,7 @@ from xds_server.app.flow import Flow, make_flow
 from xds_server.app.governing import connect, governing
 from xds_server.app.model import restored_fleets
 from xds_server.app.observing import make_observers, observe_observers
+from xds_server.app.replicating import Replicating, make_replicating
 from xds_server.app.telling import Telling, make_telling
 from xds_server.app.watching import Watching
 from xds_server.credentials.tls import watch_tls
@@ -26,7 +27,13 @@ from xds_server.sources.push.rpc import PushService
 from xds_server.status.fleets import Fleets
 from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.gateways import Readings
-from xds_server.status.gauges import observe_fleet, observe_gateways, observe_store, observe_switches
+from xds_server.status.gauges import (
+    observe_fleet,
+    observe_gateways,
+    observe_replicas,
+    observe_store,
+    observe_switches,
+)
 from xds_server.status.state import State
 from xds_server.status.switchboard import Switchboard
 from xds_server.status.tracker import Tracker
@@ -52,6 +59,7 @@ class App:
     board: Switchboard
     watching: Watching
     fleets: Fleets
+    replicating: Replicating
     xds: XdsServer
     admin: AdminServer
     credentials: Credentials
@@ -72,10 +80,12 @@ def build(settings: Settings) -> App:
     tracker = Tracker(flow.groups, telling.bus, time.time)
     stopping = asyncio.Event()
     board = governing(settings, state, flow.pipeline, telling.audit.emit, telling.metrics)
-    watching = _watching(settings, telling, flow, tracker, board)
-    fleets = _fleets(state, flow, tracker)
+    replicating = make_replicating(settings.replicas, flow.groups, tracker, credentials)
+    watching = _watching(settings, telling, flow, tracker, replicating, board=board)
+    fleets = _fleets(state, flow, tracker, replicating)
     _observe(telling.metrics, flow, tracker, credentials, watching)
     observe_switches(telling.metrics, board, flow.groups)
+    observe_replicas(telling.metrics, replicating.replicas)
     telling.metrics.observe(names.MAX_QPS_SHARE, lambda: [((group,), part) for group, part in fleets.shares().items()])
     state.tell_damage(telling.audit)
     state.tell_settings(telling.audit)
@@ -89,12 +99,12 @@ def build(settings: Settings) -> App:
         [PushService(flow.push, rights.operator)] if flow.push is not None else [],
     )
     admin = AdminServer(
-        _deps(settings, flow, telling, tracker, watching, board=board, stopping=stopping),
+        _deps(settings, flow, telling, tracker, watching, replicating=replicating, board=board, stopping=stopping),
         rights,
         watch_tls(credentials, "admin.tls", settings.admin.tls),
         settings.admin.hosts,
     )
-    return App(telling, flow, board, watching, fleets, xds, admin, credentials, stopping)
+    return App(telling, flow, board, watching, fleets, replicating, xds, admin, credentials, stopping)
 
 
 def _context(settings: Settings, flow: Flow, telling: Telling, tracker: Tracker) -> StreamContext:
@@ -111,27 +121,31 @@ def _context(settings: Settings, flow: Flow, telling: Telling, tracker: Tracker)
     )
 
 
-def _watching(settings: Settings, telling: Telling, flow: Flow, tracker: Tracker, board: Switchboard) -> Watching:
+def _watching(
+    settings: Settings, telling: Telling, flow: Flow, tracker: Tracker, replicating: Replicating, *, board: Switchboard
+) -> Watching:
     observers = make_observers(settings, telling.metrics)
     observe_observers(telling.metrics, observers, time.time)
     transitions = Transitions(telling.audit.emit, telling.metrics, asyncio.get_running_loop().call_later)
 
     def make_book(readings: Readings) -> GatewayBook:
-        return GatewayBook(flow.groups, tracker, flow.state.routes, readings, transitions, clock=time.time)
+        parts = (flow.groups, tracker, flow.state.routes, readings, transitions)
+        return GatewayBook(*parts, replicas=replicating.replicas, clock=time.time)
 
     watching = Watching(flow.pipeline, observers, flow.state.routes, make_book, board.brake)
     connect(board, watching, flow.pipeline)
     return watching
 
 
-def _fleets(state: State, flow: Flow, tracker: Tracker) -> Fleets:
+def _fleets(state: State, flow: Flow, tracker: Tracker, replicating: Replicating) -> Fleets:
     """Whose sizes go on from those that were served last, as those of the model do."""
     restored = restored_fleets(snapshots[-1] for snapshots in state.restored.values())
 
     def tell(sizes: Mapping[str, int]) -> None:
         flow.pipeline.observe(FactChanges(fleets=sizes))
 
-    fleets = Fleets(tracker, time.monotonic, asyncio.get_running_loop().call_later, tell, restored)
+    later = asyncio.get_running_loop().call_later
+    fleets = Fleets(tracker, replicating.replicas, clock=time.monotonic, later=later, tell=tell, restored=restored)
     flow.pipeline.follow(fleets.take)
     return fleets
 
@@ -143,6 +157,7 @@ def _deps(
     tracker: Tracker,
     watching: Watching,
     *,
+    replicating: Replicating,
     board: Switchboard,
     stopping: asyncio.Event,
 ) -> AdminDeps:
@@ -165,6 +180,8 @@ def _deps(
         watching.book,
         watching.observations,
         board,
+        replicating.bulletin,
+        replicating.replicas,
         flow.push,
         evidence=_evidence(settings),
         on_disk=flow.state.on_disk,

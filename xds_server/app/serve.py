@@ -51,6 +51,7 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
         running += [tasks.create_task(app.watching.run()), tasks.create_task(app.board.run())]
         running += [tasks.create_task(_run_source(source, feed)) for source, feed in app.flow.sources]
         running += [tasks.create_task(_follow_readiness(app)), tasks.create_task(app.credentials.run())]
+        running += [tasks.create_task(app.replicating.run())]
         tasks.create_task(app.flow.state.run())
         await app.stopping.wait()
         _log.info("stopping")
@@ -83,6 +84,7 @@ async def _open(app: App, settings: Settings, address_file: Path | None) -> dict
 
 async def _close(app: App) -> None:
     await app.xds.stop()
+    app.replicating.bulletin.leave()
     if app.flow.preflight is not None:
         app.flow.preflight.close()
     app.telling.bus.close()

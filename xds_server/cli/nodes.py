@@ -24,6 +24,8 @@ def show_list(answer: Json) -> None:
         for node in answer["nodes"]
     ]
     show(columns, rows)
+    if answer["others"]:
+        print(clean(f"\nThese are the nodes of one replica; others have their own: {', '.join(answer['others'])}"))
 
 
 def show_details(answer: Json) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xds_server.cli import gateways as gateway_views, nodes as node_views
@@ -16,6 +16,8 @@ Json = Mapping[str, Any]
 
 _MOST_ERRORS = 100
 """So many standing problems of a source the API tells."""
+
+_PROGRAMMED = {True: "yes", False: "no", None: "not known"}
 
 _MOST_SHOWN = 20
 """So many problems of sources `status` shows."""
@@ -95,13 +97,14 @@ def _show_groups(answer: Json) -> None:
             age(group["created"]),
             str(sum(group["counts"].values())),
             str(len(group["left_out"])),
-            *(str(group["nodes"][key]) for key in ("connected", "acked", "nacked")),
-            "yes" if group["programmed"] else "no",
+            *(str((group["fleet"] or group)["nodes"][key]) for key in ("connected", "acked", "nacked")),
+            _PROGRAMMED[(group["fleet"] or group)["programmed"]],
             short(group["held"]["to"]) if group["held"] else "-",
         ]
         for group in answer["groups"]
     ]
     show(columns, rows)
+    _show_replicas(answer["groups"])
     for group in answer["groups"]:
         if group["held"] or group["stored"] is False:
             print(clean(f"\n{_told(group)}"))
@@ -117,6 +120,16 @@ def _show_groups(answer: Json) -> None:
         print("\nRefused, accepted by none, and not given to new nodes:")
     for group, each in withheld:
         _show_withheld(group, each)
+
+
+def _show_replicas(groups: Sequence[Json]) -> None:
+    """That the nodes are those of all replicas, and which of these are not heard."""
+    fleets = [group["fleet"] for group in groups if group["fleet"]]
+    if fleets:
+        silent = ", ".join(fleets[0]["unheard"])
+        print(
+            clean(f"\nNodes are those of {fleets[0]['replicas']} replicas{f'; not heard: {silent}' if silent else ''}")
+        )
 
 
 def _show_sources(answer: Json) -> None:

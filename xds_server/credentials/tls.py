@@ -56,6 +56,19 @@ def read_tls(tls: Tls) -> ServerTls:
     return ServerTls(certificate, key, client_ca, context)
 
 
+def read_authorities(path: Path) -> ssl.SSLContext:
+    """What a client trusts that is to believe these authorities only.
+
+    Raises:
+        ValueError: the file can't be read, or holds no certificate.
+    """
+    _read(path)
+    try:
+        return ssl.create_default_context(cafile=path)
+    except ssl.SSLError as error:
+        raise ValueError(f"{path} holds no certificate: {_reason(error)}") from error
+
+
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()

@@ -28,11 +28,24 @@ class TokenSet:
 
 
 def read_tokens(path: Path) -> TokenSet:
-    """Read a file of tokens.
+    """Read a file of tokens that others show.
 
     Raises:
         ValueError: it can't be read, has no token, or a line is no token; the text never repeats one.
     """
+    return TokenSet(tuple(_digest(token) for token in _lines(path)))
+
+
+def read_token(path: Path) -> str:
+    """Read the token that is shown to others: the first of a file.
+
+    Raises:
+        ValueError: as `read_tokens`.
+    """
+    return _lines(path)[0]
+
+
+def _lines(path: Path) -> list[str]:
     try:
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     except OSError as error:
@@ -45,7 +58,7 @@ def read_tokens(path: Path) -> TokenSet:
     tokens = [line for line in lines if line]
     if not tokens:
         raise ValueError(f"{path} holds no token")
-    return TokenSet(tuple(_digest(token) for token in tokens))
+    return tokens
 
 
 def bearer(header: str) -> str:

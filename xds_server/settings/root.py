@@ -7,6 +7,7 @@ from xds_server.settings.base import Section
 from xds_server.settings.fleet import Degradation, GroupRule, Provision, Rollout
 from xds_server.settings.kubernetes import Kubernetes
 from xds_server.settings.observers import Observers
+from xds_server.settings.replicas import Replicas
 from xds_server.settings.runtime import Log
 from xds_server.settings.safety import History, Preflight
 from xds_server.settings.sources import Files, SourceEntries
@@ -41,6 +42,8 @@ class Settings(Section):
     """Envoy Deployments that Tidegate makes."""
     degradation: Degradation = Degradation()
     """What holds for all degraded routes."""
+    replicas: Replicas = Replicas()
+    """Other control planes that serve the same Envoys."""
     kubernetes: Kubernetes = Kubernetes()
     """Work in a Kubernetes cluster."""
     log: Log = Log()

@@ -43,7 +43,9 @@ class Group:
     `behind` tells that a switch keeps it from what is declared.
     """
 
-    def __init__(self, name: str, keep: int, later: Later, age: float, prune: Prune) -> None:
+    def __init__(
+        self, name: str, keep: int, later: Later, age: float, *, prune: Prune, published: Callable[[str], None]
+    ) -> None:
         self.name = name
         self.views = Views(lambda: self.current, prune)
         self.behind: Behind | None = None
@@ -54,11 +56,17 @@ class Group:
         self._untold: deque[object] = deque()
         self._telling = False
         self._later = later
+        self._published = published
 
     @property
     def current(self) -> Snapshot | None:
         """The snapshot that is served, None before the first."""
         return self._history[-1][0] if self._history else None
+
+    @property
+    def untold(self) -> AbstractSet[object]:
+        """The keys of those who watch and have not been told yet of what they are offered now."""
+        return frozenset(self._untold)
 
     @property
     def tally(self) -> Tally:
@@ -109,6 +117,7 @@ class Group:
                 if snapshot.types.get(url) is not typeset:
                     typeset.retire()
         self._untold = deque(self._listeners)
+        self._published(self.name)
         if not self._telling:
             self._tell()
 
@@ -176,6 +185,7 @@ class Groups:
         self._age = age
         self._synced = False
         self._groups: dict[str, Group] = {}
+        self._followers: list[Callable[[str], None]] = []
 
     def __iter__(self) -> Iterator[Group]:
         return iter(sorted(self._groups.values(), key=lambda group: group.name))
@@ -194,6 +204,10 @@ class Groups:
             if group.current is None:
                 group.publish(Snapshot(group.name, 0, self._clock()))
 
+    def follow(self, told: Callable[[str], None]) -> None:
+        """Have a function told of each group that is served another snapshot, or is dropped; it must be quick."""
+        self._followers.append(told)
+
     def get(self, name: str) -> Group | None:
         """The group of that name, None if nothing is declared for it and no node is in it."""
         return self._groups.get(name)
@@ -202,7 +216,9 @@ class Groups:
         """The group of that name, made if it is not there."""
         group = self._groups.get(name)
         if group is None:
-            group = self._groups[name] = Group(name, self._keep, self._later, self._age, self._prune)
+            group = self._groups[name] = Group(
+                name, self._keep, self._later, self._age, prune=self._prune, published=self._tell
+            )
             if self._synced:
                 group.publish(Snapshot(name, 0, self._clock()))
         return group
@@ -212,3 +228,8 @@ class Groups:
         group = self._groups.get(name)
         if group is not None and all(snapshot.seq == 0 for snapshot, _ in group.history()):
             del self._groups[name]
+            self._tell(name)
+
+    def _tell(self, name: str) -> None:
+        for told in self._followers:
+            told(name)

@@ -101,6 +101,16 @@ class Snapshot:
         )
         return tuple(sorted([*self.left_out, *not_stored], key=lambda each: (each.type_url, each.name)))
 
+    @cached_property
+    def makers(self) -> frozenset[tuple[str, str, str]]:
+        """The objects that anything of it was made of: kind, namespace, name."""
+        return frozenset(
+            (origin.kind, origin.namespace, origin.name)
+            for typeset in self.types.values()
+            for resource in typeset.resources.values()
+            for origin in resource.origins
+        )
+
     @property
     def held_seq(self) -> int | None:
         """The seq of the version that the group is held at: history keeps it, however old it is."""

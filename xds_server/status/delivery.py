@@ -7,23 +7,24 @@ from dataclasses import dataclass
 from xds_server.ir.gateway import GatewayKey
 from xds_server.snapshot.groups import Group
 from xds_server.snapshot.snapshot import Behind, LeftOut
+from xds_server.status.replicas import Elsewhere, Replicas
+from xds_server.status.share import Refusal, share_of
 from xds_server.status.tracker import NodeCounts, Tracker
-from xds_server.wire.types import key_of
 
 KIND = "DynamicGateway"
 """The kind of the objects that gateways are declared by."""
-
 
 _NO_NODES = NodeCounts(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A group at one moment.
+    """A group at one moment, on all replicas as far as they are heard.
 
     `version` is what it is served, "" before anything is. `held` says by whom it is held at a version, `refusal` what a
     node that refuses something of it says; both "" where that is not so. `acked` is the last version that every
     connected node had. `behind` tells that a switch keeps it from what is declared. `left_out` is what of a gateway's own resources is not served, by gateway.
+    `replicas` counts those that `nodes` are connected to, this one included; `lagging` and `unheard` are as in `Elsewhere`.
     """
 
     version: str = ""
@@ -33,16 +34,20 @@ class Delivery:
     acked: str = ""
     left_out: tuple[tuple[GatewayKey, LeftOut], ...] = ()
     behind: Behind | None = None
+    replicas: int = 1
+    lagging: tuple[str, ...] = ()
+    unheard: tuple[tuple[str, str], ...] = ()
 
 
-def delivery_of(group: Group | None, tracker: Tracker, acked: str) -> Delivery:
+def delivery_of(group: Group | None, tracker: Tracker, replicas: Replicas, acked: str) -> Delivery:
     """How far a group has come by now; `acked` is the last version that every node had before."""
     if group is None or group.current is None:
         return Delivery(acked=acked)
-    current = group.current
-    nodes = tracker.counts(group.name)
-    refusal = _refusal(group, tracker, nodes)
-    is_everywhere = nodes.programmed and not refusal
+    current, own = group.current, share_of(group, tracker)
+    others = replicas.elsewhere(group.name, current.version)
+    nodes = NodeCounts(own.connected + others.connected, own.acked + others.acked, own.nacked + others.nacked)
+    refusal = _refusal(own.refusal, others)
+    is_everywhere = nodes.programmed and not refusal and not others.unheard
     hold = current.held
     return Delivery(
         current.version,
@@ -57,18 +62,13 @@ def delivery_of(group: Group | None, tracker: Tracker, acked: str) -> Delivery:
             if origin.kind == KIND
         ),
         group.behind,
+        1 + others.replicas,
+        others.lagging,
+        others.unheard,
     )
 
 
-def _refusal(group: Group, tracker: Tracker, nodes: NodeCounts) -> str:
-    """What a node says that refuses something; a content that no node took counts though its node has left."""
-    for judgement in group.views.standing():
-        resource = judgement.resource
-        return f"{', '.join(judgement.nodes)}: {key_of(resource.type_url)} {resource.name!r}: {judgement.message}"
-    if not nodes.nacked:
-        return ""
-    for node in tracker.nodes(group=group.name):
-        for report in node.types.values():
-            if node.connected and report.nacked is not None:
-                return f"{node.id}: {report.nacked.message}"
-    return f"{nodes.nacked} nodes"
+def _refusal(own: Refusal | None, others: Elsewhere) -> str:
+    if own is not None:
+        return str(own)
+    return f"{others.refusal[1]} (on replica {others.refusal[0]})" if others.refusal is not None else ""

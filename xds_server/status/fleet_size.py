@@ -44,6 +44,10 @@ class FleetSize:
         self._settled, self._fewer_since = -inf, None
         return self._grow(connected, now) if connected > self.size else None
 
+    def expect_return(self, now: float) -> None:
+        """Shrink late from now on, until as many are connected as count: some are on their way."""
+        self._settled = now + RETURN_WITHIN
+
     def _grow(self, connected: int, now: float) -> float | None:
         due = self._grown + PACE
         if now < due and connected < (1 + TOLERATED) * self.size:

@@ -1,13 +1,14 @@
-"""Follows how many Envoys of each group share quotas, where there are any, and tells derivation when that changes."""
+"""Follows how many Envoys of each group share quotas, on all replicas, and tells derivation when that changes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from xds_server.derive.outcome import Outcome
 from xds_server.ir.gateway import GatewayKey
 from xds_server.status.fleet_size import FleetSize
+from xds_server.status.replicas import Replicas
 from xds_server.status.tracker import Tracker
 
 CallLater = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
@@ -18,10 +19,18 @@ class Fleets:
     """The sizes of groups with a limited route. All calls belong on the event loop."""
 
     def __init__(
-        self, tracker: Tracker, clock: Callable[[], float], later: CallLater, tell: Tell, restored: Mapping[str, int]
+        self,
+        tracker: Tracker,
+        replicas: Replicas,
+        *,
+        clock: Callable[[], float],
+        later: CallLater,
+        tell: Tell,
+        restored: Mapping[str, int],
     ) -> None:
         """Take times from `clock` (steady seconds); begin with the sizes that counted before this process."""
         self._tracker = tracker
+        self._replicas = replicas
         self._clock = clock
         self._later = later
         self._tell = tell
@@ -32,6 +41,8 @@ class Fleets:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._is_closed = False
         tracker.follow(self._look)
+        replicas.follow(self._told_elsewhere)
+        replicas.follow_losses(self._expect_return)
 
     def take(self, outcome: Outcome) -> None:
         """Learn which groups have a limited route, from what gateways are reported as."""
@@ -71,6 +82,15 @@ class Fleets:
             self._sizes[group] = FleetSize(self._last.get(group, 1))
             self._look(group)
 
+    def _told_elsewhere(self, groups: Iterable[str] | None) -> None:
+        for group in list(self._sizes) if groups is None else groups:
+            self._look(group)
+
+    def _expect_return(self) -> None:
+        """Give the Envoys of a replica that is lost, or has begun anew, time to connect again."""
+        for found in self._sizes.values():
+            found.expect_return(self._clock())
+
     def _look(self, group: str) -> None:
         found = self._sizes.get(group)
         if found is None:
@@ -78,7 +98,10 @@ class Fleets:
         if (timer := self._timers.pop(group, None)) is not None:
             timer.cancel()
         before, now = found.size, self._clock()
-        due = found.step(self._tracker.envoys(group), now)
+        connected = self._tracker.envoys(group) + self._replicas.envoys(group)
+        if self._replicas.is_guess:
+            connected = max(connected, found.size)
+        due = found.step(connected, now)
         if due is not None:
             self._timers[group] = self._later(max(due - now, 0.0), lambda: self._look(group))
         if found.size != before:

@@ -11,13 +11,17 @@ from xds_server.ir.facts import Query, Reading, RouteKey
 from xds_server.ir.gateway import GatewayKey
 from xds_server.ir.gateway_status import GatewayStatus, Status
 from xds_server.ir.origin import Origin
-from xds_server.snapshot.groups import Groups
-from xds_server.status.delivery import Delivery, delivery_of
+from xds_server.snapshot.groups import Group, Groups
+from xds_server.status.delivery import KIND, Delivery, delivery_of
 from xds_server.status.gateways import Readings, status_of
+from xds_server.status.replicas import Replicas
 from xds_server.status.route_memory import RouteMemory
 from xds_server.status.serving import is_served
 from xds_server.status.tracker import Tracker
 from xds_server.status.transitions import Transition, Transitions
+
+_LEFT_KEPT = 10_000
+"""Gateways that are gone of which it is remembered in which group they were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +55,16 @@ class GatewayBook:
         readings: Readings,
         transitions: Transitions,
         *,
+        replicas: Replicas,
         clock: Callable[[], float],
     ) -> None:
-        """Read groups and nodes from these; take times from `clock` (POSIX seconds)."""
+        """Read groups and nodes, here and on other replicas, from these; take times from `clock` (POSIX seconds)."""
         self._groups = groups
         self._tracker = tracker
         self._memory = memory
         self._readings = readings
         self._transitions = transitions
+        self._replicas = replicas
         self._clock = clock
         self._reports: dict[GatewayKey, GatewayReport] = {}
         self._by_group: dict[str, set[GatewayKey]] = {}
@@ -67,8 +73,12 @@ class GatewayBook:
         self._acked: dict[str, str] = {}
         self._served: dict[str, object] = {}
         self._dirty: set[GatewayKey] = set()
+        self._moved: set[str] = set()
+        self._left: dict[GatewayKey, str] = {}
         self._began = clock()
         self._is_whole = False
+        tracker.follow_moves(self._moved.add)
+        replicas.follow(self._told_elsewhere)
 
     def take(self, changes: Mapping[GatewayKey, GatewayReport | None]) -> None:
         """Take in what derivation reports anew, once it is published; None for a gateway that is gone.
@@ -81,6 +91,8 @@ class GatewayBook:
             if before is not None:
                 self._by_group[before.group].discard(key)
             if report is None:
+                if before is not None:
+                    self._leave(key, before.group)
                 self._reports.pop(key, None)
                 self._conditions.pop(key, None)
                 self._last.pop(key, None)
@@ -123,6 +135,23 @@ class GatewayBook:
         """Where a gateway is declared; None for one that is not there."""
         report = self._reports.get(key)
         return None if report is None else report.origin
+
+    def is_deprogrammed(self, key: GatewayKey) -> bool:
+        """Whether nothing is served of a gateway any more, and every Envoy, here and at other replicas, has let go of it.
+
+        False while that can't be told of a replica. Of a gateway that this process never knew all groups are looked at.
+        """
+        if key in self._reports:
+            return False
+        known = self._left.get(key)
+        groups = [each for each in self._groups if known in (None, each.name)]
+        return all(self._is_rid(group, key) for group in groups)
+
+    def _is_rid(self, group: Group, key: GatewayKey) -> bool:
+        current, delivery = group.current, self._delivery(group.name)
+        is_served = current is not None and (KIND, *key) in current.makers
+        nodes = delivery.nodes
+        return not is_served and not delivery.unheard and nodes.acked == nodes.connected
 
     def watched(self) -> Counter[Query]:
         """What routes watch, and how many watch it."""
@@ -168,7 +197,8 @@ class GatewayBook:
 
         To be asked for often, so that the times of conditions are right though nobody asks for the gateways.
         """
-        moved = self._tracker.moved()
+        moved = self._moved.copy()
+        self._moved.clear()
         for name, keys in self._by_group.items():
             group = self._groups.get(name)
             current = group.current if group is not None else None
@@ -189,9 +219,19 @@ class GatewayBook:
         return status
 
     def _delivery(self, group: str) -> Delivery:
-        delivery = delivery_of(self._groups.get(group), self._tracker, self._acked.get(group, ""))
+        delivery = delivery_of(self._groups.get(group), self._tracker, self._replicas, self._acked.get(group, ""))
         self._acked[group] = delivery.acked
         return delivery
+
+    def _told_elsewhere(self, groups: Iterable[str] | None) -> None:
+        """Look again at these groups (None: all), of which other replicas tell something new."""
+        self._moved.update(self._by_group if groups is None else groups)
+
+    def _leave(self, key: GatewayKey, group: str) -> None:
+        self._left.pop(key, None)
+        self._left[key] = group
+        if len(self._left) > _LEFT_KEPT:
+            del self._left[next(iter(self._left))]
 
     def _decide(self, report: GatewayReport) -> None:
         found = self._groups.get(report.group)

@@ -173,13 +173,38 @@ def _programmed(report: GatewayReport, delivery: Delivery, own: list[LeftOut]) -
     if delivery.refusal:
         message = f"Envoy refuses something of version {short} of group {report.group}: {delivery.refusal}"
         return _not_programmed("Refused", message)
+    if nodes.acked < nodes.connected:
+        return _not_programmed("Pending", _pending(delivery))
+    everybody = f"{nodes.connected} Envoys{_on_replicas(delivery)}"
+    if delivery.unheard:
+        also = f"; all {everybody} have accepted version {short}" if nodes.connected else ""
+        message = f"it is not known what Envoys have of version {short}: {_silent(delivery)}{also}"
+        return Condition(PROGRAMMED, Status.UNKNOWN, "ReplicaUnknown", message)
     if not nodes.connected:
         return _not_programmed("NoNodes", f"no Envoy of group {report.group} is connected")
-    if nodes.acked < nodes.connected:
-        missing = nodes.connected - nodes.acked
-        message = f"{missing} of {nodes.connected} Envoys have not accepted all of version {short} yet"
-        return _not_programmed("Pending", message)
-    return Condition(PROGRAMMED, Status.TRUE, PROGRAMMED, f"all {nodes.connected} Envoys have accepted version {short}")
+    return Condition(PROGRAMMED, Status.TRUE, PROGRAMMED, f"all {everybody} have accepted version {short}")
+
+
+def _pending(delivery: Delivery) -> str:
+    nodes = delivery.nodes
+    missing, where = nodes.connected - nodes.acked, _on_replicas(delivery)
+    parts = [
+        f"{missing} of {nodes.connected} Envoys{where} have not accepted all of version {delivery.version[:8]} yet"
+    ]
+    if delivery.lagging:
+        parts.append(f"of another version are replicas {', '.join(delivery.lagging)}")
+    if delivery.unheard:
+        parts.append(_silent(delivery))
+    return "; ".join(parts)
+
+
+def _on_replicas(delivery: Delivery) -> str:
+    return f" on {delivery.replicas} replicas" if delivery.replicas > 1 else ""
+
+
+def _silent(delivery: Delivery) -> str:
+    """Which replicas are not heard, and why."""
+    return told([f"replica {name}: {problem}" if name else problem for name, problem in delivery.unheard])
 
 
 def _kept_back(report: GatewayReport, delivery: Delivery) -> Condition | None:

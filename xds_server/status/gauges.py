@@ -11,6 +11,7 @@ from xds_server.snapshot.feed import SourceReport
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.history.store import Store
 from xds_server.status.gateway_book import GatewayBook
+from xds_server.status.replicas import Replicas
 from xds_server.status.switchboard import Switchboard
 from xds_server.status.tracker import Tracker
 from xds_server.telemetry import names
@@ -49,6 +50,16 @@ def observe_fleet(
     metrics.observe(names.SOURCE_UP, lambda: [((each.name,), float(each.up)) for each in sources()])
     metrics.observe(names.SOURCE_ERRORS, lambda: [((each.name,), len(each.problems)) for each in sources()])
     metrics.observe(names.SOURCE_LAST_SYNC, lambda: [((each.name,), each.last_sync) for each in sources()])
+
+
+def observe_replicas(metrics: Metrics, replicas: Replicas) -> None:
+    """Have the gauge about other replicas read from what they tell."""
+
+    def up() -> Readings:
+        silent = {name for name, _ in replicas.unheard}
+        return [((name,), float(name not in silent)) for name in replicas.names]
+
+    metrics.observe(names.REPLICA_UP, up)
 
 
 def observe_store(metrics: Metrics, store: Store) -> None:

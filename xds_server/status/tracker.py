@@ -46,13 +46,17 @@ class Tracker:
         self._live: dict[LiveNode, None] = {}
         self._by_group: dict[str, dict[LiveNode, None]] = {}
         self._departed: dict[tuple[str, str], tuple[float, NodeReport]] = {}
-        self._moved: set[str] = set()
         self._envoys: dict[str, Counter[str]] = {}
         self._followers: list[Callable[[str], None]] = []
+        self._watchers: list[Callable[[str], None]] = []
 
     def follow(self, told: Callable[[str], None]) -> None:
         """Have a function told of each Envoy that comes or goes, by its group; it must be quick."""
         self._followers.append(told)
+
+    def follow_moves(self, told: Callable[[str], None]) -> None:
+        """Have a function told of each group in which a node came, left, accepted all or refused something; it must be quick."""
+        self._watchers.append(told)
 
     def envoys(self, group: str) -> int:
         """How many Envoys of a group are connected; several streams of one `node.id` are one."""
@@ -62,7 +66,7 @@ class Tracker:
         """Note a stream whose node has said who it is."""
         self._live[node] = None
         self._by_group.setdefault(node.group, {})[node] = None
-        self._moved.add(node.group)
+        self._move(node.group)
         if node.is_envoy:
             self._count(node, 1)
 
@@ -70,7 +74,7 @@ class Tracker:
         """Note the end of a stream."""
         if self._live.pop(node, node) is node:
             return
-        self._moved.add(node.group)
+        self._move(node.group)
         if node.is_envoy:
             self._count(node, -1)
         members = self._by_group[node.group]
@@ -114,30 +118,31 @@ class Tracker:
 
     def completed(self, node: LiveNode) -> None:
         """Note that a node has accepted the current snapshot of its group as a whole."""
-        self._moved.add(node.group)
+        self._move(node.group)
         group = self._groups.get(node.group)
         if group is not None:
             group.tally.acked += 1
 
     def refused(self, node: LiveNode) -> None:
         """Note that a node has refused something of the current snapshot of its group."""
-        self._moved.add(node.group)
+        self._move(node.group)
         group = self._groups.get(node.group)
         if group is not None:
             group.tally.nacked += 1
 
+    def _move(self, group: str) -> None:
+        for told in self._watchers:
+            told(group)
+
     def _emit(self, kind: EventKind, node: LiveNode, data: dict[str, object]) -> None:
         self._bus.emit(kind, {"node": node.id, "group": node.group, **data})
 
-    def moved(self) -> set[str]:
-        """The groups in which a node came, left, accepted all or refused something since the last call."""
-        moved, self._moved = self._moved, set()
-        return moved
-
     def counts(self, group: str) -> NodeCounts:
-        """How far the nodes of a group have come."""
+        """How far the nodes of a group have come. Who has not been told of its newest version has not accepted it."""
         members = self._by_group.get(group, {})
-        acked = sum(node.in_sync() for node in members)
+        found = self._groups.get(group)
+        untold = found.untold if found is not None else frozenset()
+        acked = sum(node.in_sync() and node not in untold for node in members)
         return NodeCounts(len(members), acked, sum(node.refusing() for node in members))
 
     def streams(self) -> Mapping[str, int]:

@@ -9,6 +9,9 @@ _ROUND_TRIP = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5
 _WORK = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 CONNECTED_NODES = Metric("tidegate_connected_nodes", Kind.GAUGE, ("group",), "Nodes that are connected now.")
+REPLICA_UP = Metric(
+    "tidegate_replica_up", Kind.GAUGE, ("replica",), "1 while another replica tells what its nodes have, else 0."
+)
 STREAMS = Metric("tidegate_streams", Kind.GAUGE, ("protocol",), "Streams that are open now.")
 PUSHES = Metric("tidegate_pushes_total", Kind.COUNTER, ("type",), "Responses handed to the transport.")
 PUSH_BYTES = Metric("tidegate_push_bytes_total", Kind.COUNTER, ("type",), "Bytes of these responses.")
@@ -160,6 +163,7 @@ BREAKER_TRIPS = Metric(
 
 ALL = (
     CONNECTED_NODES,
+    REPLICA_UP,
     STREAMS,
     PUSHES,
     PUSH_BYTES,

@@ -31,6 +31,7 @@ def expected_group(world: World) -> object:
         "programmed": False,
         "reason": "1 of 3 nodes refuse a part of it",
         "withheld": [],
+        "fleet": None,
         "stored": None,
         "held": None,
         "behind": None,

@@ -24,10 +24,12 @@ from xds_server.snapshot.snapshot import Change, LeftOut, Snapshot
 from xds_server.snapshot.typeset import Typeset, empty
 from xds_server.status.audit import Audit
 from xds_server.status.brake import Brake
+from xds_server.status.bulletin import Bulletin
 from xds_server.status.config import TypeView
 from xds_server.status.events import EventBus
 from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.node import Accepted, NodeReport, Refused, Sent, TypeReport
+from xds_server.status.replicas import Replicas
 from xds_server.status.route_memory import RouteMemory
 from xds_server.status.switchboard import Switchboard
 from xds_server.status.tracker import Tracker
@@ -153,6 +155,8 @@ class World:
         self.groups = Groups(lambda: NOW)
         self.bus = EventBus(lambda: NOW)
         self.tracker = Tracker(self.groups, self.bus, lambda: NOW)
+        self.bulletin = Bulletin(self.groups, self.tracker, REPLICA, lambda: NOW)
+        self.replicas = Replicas(self.bulletin.instance)
         self.metrics = Metrics("1.2.3")
         self.observations = [KNOWN, UNKNOWN]
         self.readings = {
@@ -173,7 +177,13 @@ class World:
         self.memory = RouteMemory(lambda: NOW, restored=decided)
         transitions = Transitions(self.audit.emit, self.metrics, lambda _seconds, _call: None)
         self.book = GatewayBook(
-            self.groups, self.tracker, self.memory, self.readings.get, transitions, clock=lambda: NOW
+            self.groups,
+            self.tracker,
+            self.memory,
+            self.readings.get,
+            transitions,
+            replicas=self.replicas,
+            clock=lambda: NOW,
         )
         self.book.begin()
         self.book.take({GATEWAY: self.gateway()})
@@ -243,8 +253,9 @@ class World:
             self.book,
             lambda: self.observations,
             self.switches,
+            self.bulletin,
+            self.replicas,
             clock=lambda: NOW,
-            replica=REPLICA,
         )
 
     async def store(self) -> None:

@@ -14,6 +14,8 @@ from xds_server.derive.outcome import Outcome
 from xds_server.ir.decision import GatewayReport
 from xds_server.status.fleet_size import PACE, RETURN_WITHIN, SHRINK_AFTER
 from xds_server.status.fleets import Fleets
+from xds_server.status.replicas import Replicas, Report
+from xds_server.status.share import Share
 
 pytestmark = pytest.mark.looptime
 
@@ -30,8 +32,14 @@ class World:
         loop = asyncio.get_running_loop()
         self.told: list[tuple[str, int]] = []
         self.tracker = tracker(Clock())
+        self.replicas = Replicas("ours")
         self.fleets = Fleets(
-            self.tracker, loop.time, loop.call_later, lambda sizes: self.told.extend(sizes.items()), restored or {}
+            self.tracker,
+            self.replicas,
+            clock=loop.time,
+            later=loop.call_later,
+            tell=lambda sizes: self.told.extend(sizes.items()),
+            restored=restored or {},
         )
 
     def report(self, found: GatewayReport | None) -> None:
@@ -128,3 +136,51 @@ async def test_streams_that_end_with_the_process_are_no_departures() -> None:
     world.report(None)
     await asyncio.sleep(60)
     assert world.told == [(GROUP, 2), (GROUP, 3)]
+
+
+def told(envoys: int, *, instance: str = "a1", **more: object) -> Report:
+    shares = {GROUP: Share("v", envoys, envoys, envoys=envoys)}
+    return Report("replica-a", instance, 1.0, 1, whole=True, shares=shares, **more)  # type: ignore[arg-type]
+
+
+async def test_envoys_of_other_replicas_count_also_when_these_are_silent() -> None:
+    world = World()
+    world.replicas.expect({"http://a": "a"})
+    world.report(limited())
+    world.join("a", "b")
+    world.replicas.take("http://a", told(10))
+    assert world.told[-1] == (GROUP, 12)
+    world.replicas.lost("http://a", "gone")
+    await asyncio.sleep(300)
+    assert world.told[-1] == (GROUP, 12), "who can't be heard may still serve"
+    world.replicas.expect({})
+    await asyncio.sleep(RETURN_WITHIN - 1)
+    assert world.told[-1] == (GROUP, 12), "they are on their way"
+    world.join(*"cdefghijkl")
+    await asyncio.sleep(60)
+    assert world.told == [(GROUP, 2), (GROUP, 12)]
+
+
+async def test_a_replica_that_begins_anew_gives_its_envoys_time() -> None:
+    world = World()
+    world.replicas.expect({"http://a": "a"})
+    world.report(limited())
+    world.join("a", "b")
+    world.replicas.take("http://a", told(10))
+    world.replicas.take("http://a", told(0, instance="a2"))
+    await asyncio.sleep(RETURN_WITHIN - 1)
+    assert world.told[-1] == (GROUP, 12)
+    await asyncio.sleep(10)
+    assert world.told[-1] == (GROUP, 2)
+
+
+async def test_nothing_shrinks_while_a_replica_was_never_heard() -> None:
+    world = World({GROUP: 12})
+    world.replicas.expect({"http://a": "a"})
+    world.report(limited())
+    world.join("a", "b")
+    await asyncio.sleep(300)
+    assert world.told == []
+    world.replicas.take("http://a", told(3))
+    await asyncio.sleep(60)
+    assert world.told[-1] == (GROUP, 5)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.unit.admin.world import FakeNode
+from tests.unit.admin.documents import cluster
+from tests.unit.admin.world import FakeNode, resource, typeset
 from tests.unit.status.gateway_world import (
     DEGRADED,
     FAIL_OPEN,
@@ -14,6 +15,7 @@ from tests.unit.status.gateway_world import (
     HEALTHY,
     KEY,
     NOW,
+    ORIGIN,
     PRIMARY,
     REJECTED,
     WATCH,
@@ -26,6 +28,7 @@ from xds_server.ir.backend import BackendKey
 from xds_server.ir.decision import Choice, Decision
 from xds_server.ir.events import EventKind
 from xds_server.ir.facts import Conclusion, Reading, RouteKey, Verdict
+from xds_server.ir.gateway import GatewayKey
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.history.decisions import Kept
 from xds_server.snapshot.snapshot import Snapshot
@@ -33,9 +36,12 @@ from xds_server.status.audit import Audit
 from xds_server.status.audit_entry import Action, Entry
 from xds_server.status.events import EventBus
 from xds_server.status.gateway_book import GatewayBook, ShownGateway
+from xds_server.status.replicas import Replicas, Report
 from xds_server.status.route_memory import RouteMemory
+from xds_server.status.share import Share
 from xds_server.status.tracker import Tracker
 from xds_server.status.transitions import Transitions
+from xds_server.wire.types import CLUSTER
 
 
 class World:
@@ -55,7 +61,9 @@ class World:
         before = {route_key(name): kept for name, kept in (restored or {}).items()}
         self.memory = RouteMemory(lambda: self.now, lambda route, kept: self.stored.update({route.route: kept}), before)
         transitions = Transitions(self.audit.emit, self, lambda _seconds, call: self.later.append(call))
-        self.book = GatewayBook(self.groups, self.tracker, self.memory, self.reading, transitions, clock=self.clock)
+        self.replicas = Replicas("ours")
+        parts = (self.groups, self.tracker, self.memory, self.reading, transitions)
+        self.book = GatewayBook(*parts, replicas=self.replicas, clock=self.clock)
         if is_whole:
             self.book.begin()
 
@@ -260,3 +268,54 @@ def test_what_is_remembered_of_times_to_come_is_of_now() -> None:
     assert world.memory.conclusions[route_key("orders")].since == NOW
     world.now -= 3600
     assert world.shown().routes[0].since == world.now, "set back while the process runs"
+
+
+def elsewhere(world: World, version: str, connected: int, acked: int) -> None:
+    world.replicas.expect({"http://a": "a"})
+    shares = {"default": Share(version, connected, acked)}
+    world.replicas.take("http://a", Report("pod-1", "i1", 1.0, 1, whole=True, shares=shares))
+
+
+def version_of(world: World) -> str:
+    group = world.groups.get("default")
+    assert group is not None
+    assert group.current is not None
+    return group.current.version
+
+
+def test_the_last_version_that_all_had_is_that_of_all_replicas(world: World) -> None:
+    world.take(orders=HEALTHY)
+    world.tracker.joined(FakeNode("n1"))
+    elsewhere(world, version_of(world), 2, 1)
+    assert world.shown().status.last_acked_version == ""
+    elsewhere(world, "another", 2, 2)
+    assert world.shown().status.last_acked_version == ""
+    elsewhere(world, version_of(world), 2, 2)
+    assert world.shown().status.last_acked_version == version_of(world)
+    assert world.look() == 1, "what another replica tells is looked at"
+    world.replicas.lost("http://a", "gone")
+    assert world.look() == 1
+    assert world.shown().status.condition("Programmed").reason == "ReplicaUnknown"
+
+
+def test_a_gateway_is_gone_from_envoys_once_all_have_let_go_of_it(world: World) -> None:
+    made = Snapshot("default", 2, NOW, {CLUSTER: typeset(resource(cluster("c"), ORIGIN))})
+    group = world.groups.obtain("default")
+    group.publish(made)
+    world.take(orders=HEALTHY)
+    assert not world.book.is_deprogrammed(KEY), "it is declared"
+    world.book.take({KEY: None})
+    assert not world.book.is_deprogrammed(KEY), "it is served"
+    group.publish(Snapshot("default", 3, NOW))
+    assert world.book.is_deprogrammed(KEY), "nobody is there"
+    slow = FakeNode("n1", accepts=False)
+    world.tracker.joined(slow)
+    assert not world.book.is_deprogrammed(KEY)
+    world.tracker.left(slow)
+    elsewhere(world, "another", 1, 1)
+    assert not world.book.is_deprogrammed(KEY), "another replica has not heard of it"
+    elsewhere(world, version_of(world), 1, 1)
+    assert world.book.is_deprogrammed(KEY)
+    assert world.book.is_deprogrammed(GatewayKey("shop", "never-known"))
+    world.replicas.lost("http://a", "gone")
+    assert not world.book.is_deprogrammed(KEY), "that can't be told"

@@ -35,6 +35,7 @@ from xds_server.status.tracker import NodeCounts
 VERSION = "3f9a0000000000000000000000000000"
 EVERYWHERE = Delivery(VERSION, nodes=NodeCounts(2, 2, 0), acked=VERSION)
 PUBLISHED = Delivery(VERSION)
+SILENT = (("pod-1", "it does not answer"),)
 LEFT_OUT = LeftOut("x", "http-8080", "RefusedByEnvoy", "Envoy refuses it: no", (ORIGIN,))
 
 QUERIED = Watch(ValueQuery("sum(depth)\n" + " or vector(0)" * 100), Rule(1000, 800))
@@ -144,6 +145,21 @@ TABLE: dict[str, tuple[GatewayStatus, str, dict[str, str]]] = {
     ),
     "not every node has it": (
         status(delivery=replace(EVERYWHERE, nodes=NodeCounts(3, 1, 0))),
+        "Pending",
+        {"Programmed": "False Pending", "Ready": "False NotProgrammed"},
+    ),
+    "another replica is not heard": (
+        status(delivery=replace(EVERYWHERE, unheard=SILENT)),
+        "Pending",
+        {"Programmed": "Unknown ReplicaUnknown", "Ready": "False NotProgrammed"},
+    ),
+    "another replica is not heard, and nobody is here": (
+        status(delivery=replace(PUBLISHED, unheard=SILENT)),
+        "Pending",
+        {"Programmed": "Unknown ReplicaUnknown", "Ready": "False NotProgrammed"},
+    ),
+    "another replica is not heard, and not every node has it": (
+        status(delivery=replace(EVERYWHERE, nodes=NodeCounts(3, 1, 0), unheard=SILENT)),
         "Pending",
         {"Programmed": "False Pending", "Ready": "False NotProgrammed"},
     ),
@@ -329,3 +345,28 @@ def test_what_is_told_beside_conditions() -> None:
 def test_reports_without_end_have_a_value() -> None:
     message = condition(status(readings=unknown("why", float("inf"), 5)), "Degraded").message
     assert "inf" in message
+
+
+ALL_TWO = f"have accepted version {VERSION[:8]}"
+NOT_KNOWN = f"it is not known what Envoys have of version {VERSION[:8]}: "
+NOT_ALL = f"have not accepted all of version {VERSION[:8]} yet; of another version are replicas pod-1; "
+
+
+@pytest.mark.parametrize(
+    ("delivery", "message"),
+    [
+        (EVERYWHERE, f"all 2 Envoys {ALL_TWO}"),
+        (replace(EVERYWHERE, replicas=3), f"all 2 Envoys on 3 replicas {ALL_TWO}"),
+        (
+            replace(EVERYWHERE, nodes=NodeCounts(4, 3, 0), replicas=2, lagging=("pod-1",), unheard=SILENT),
+            f"1 of 4 Envoys on 2 replicas {NOT_ALL}replica pod-1: it does not answer",
+        ),
+        (
+            replace(EVERYWHERE, unheard=SILENT),
+            f"{NOT_KNOWN}replica pod-1: it does not answer; all 2 Envoys {ALL_TWO}",
+        ),
+        (replace(PUBLISHED, unheard=(("", "who there is was not told"),)), f"{NOT_KNOWN}who there is was not told"),
+    ],
+)
+def test_programmed_speaks_of_all_replicas(delivery: Delivery, message: str) -> None:
+    assert status(delivery=delivery).condition("Programmed").message == message

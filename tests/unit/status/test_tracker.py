@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xds_server.snapshot.groups import Groups
+from xds_server.snapshot.snapshot import Snapshot
 from xds_server.status.config import TypeView
 from xds_server.status.events import EventBus
 from xds_server.status.node import NodeReport
@@ -104,3 +106,23 @@ def test_two_streams_may_share_an_id() -> None:
     tracked.left(old)
     assert {each.protocol: each.connected for each in tracked.nodes(node_id="a")} == {"delta": False, "sotw": True}
     assert tracked.streams() == {"sotw": 1}
+
+
+def test_who_was_not_told_yet_has_not_accepted() -> None:
+    later: list[Callable[[], None]] = []
+    groups = Groups(lambda: 1.0, later=later.append)
+    group = groups.obtain("g")
+    tracked = Tracker(groups, EventBus(lambda: 1.0), lambda: 1.0)
+    nodes = [Node("a"), Node("b")]
+    for node in nodes:
+        group.watch(node, slow)
+        tracked.joined(node)
+    group.publish(Snapshot("g", 1, 1.0))
+    assert tracked.counts("g").acked == 1, "the first took all the time there was"
+    while later:
+        later.pop()()
+    assert tracked.counts("g").acked == 2
+
+
+def slow(_snapshot: Snapshot) -> None:
+    time.sleep(0.02)

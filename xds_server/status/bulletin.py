@@ -1,0 +1,168 @@
+"""What this replica tells the others: its share of each group, numbered by change, so that who asks again gets what changed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from uuid import uuid4
+
+from xds_server.snapshot.groups import Groups
+from xds_server.status.replicas import Report
+from xds_server.status.share import NOTHING, Share, share_of
+from xds_server.status.tracker import Tracker
+
+PAUSE = 0.1
+"""Seconds for which changes are gathered."""
+
+AGAIN = 1.0
+"""Seconds after which a group is looked at again in which not everything is accepted: not every way out of that is told."""
+
+_PART = 20
+"""Looking takes at most one part in so many of the time."""
+
+_GONE_KEPT = 1_000
+"""Groups that are gone and still told of. Who was told less recently is told everything."""
+
+
+class Bulletin:
+    """All calls belong on the event loop. Nothing is looked at while nobody asks."""
+
+    def __init__(self, groups: Groups, tracker: Tracker, name: str, clock: Callable[[], float]) -> None:
+        """Tell of these as the replica of that name; `clock` gives POSIX seconds."""
+        self.name = name
+        self.instance = uuid4().hex
+        self.started = clock()
+        self._groups = groups
+        self._tracker = tracker
+        self._touched = {group.name for group in groups}
+        self._unsettled: set[str] = set()
+        self._shares: dict[str, Share] = {}
+        self._seqs: dict[str, int] = {}
+        """By group when it last changed, the newest last."""
+        self._gone: dict[str, int] = {}
+        self._seq = 0
+        self._whole_before = 0
+        """Who was told less than this is told everything."""
+        self._leader = False
+        self._leaving = False
+        self._waiting = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._pause = PAUSE
+        self._rested = 0.0
+        """When to look again at the earliest, by the loop's clock."""
+        self._news = asyncio.Event()
+        tracker.follow_moves(self.touch)
+        groups.follow(self.touch)
+
+    def share(self, group: str) -> Share:
+        """How far a group has come by now on this replica."""
+        return share_of(self._groups.get(group), self._tracker)
+
+    def touch(self, group: str) -> None:
+        """Note that something of a group may have changed."""
+        self._touched.add(group)
+        if self._waiting:
+            self._look_within(self._pause)
+
+    def lead(self, *, leader: bool) -> None:
+        """Tell whether this replica is the leader."""
+        if self._leader is not leader:
+            self._leader = leader
+            self._wake()
+
+    def leave(self) -> None:
+        """Tell for the last time: this process ends, and its streams have."""
+        self._leaving = True
+        self._look()
+        self._wake()
+
+    async def report(self, instance: str, after: int, within: float) -> Report:
+        """What has changed after the report `after` of that instance, as soon as something has, at the latest `within` seconds.
+
+        To whom another instance told something, or nobody did, or who asks after too long: everything, at once.
+        """
+        if self._touched and asyncio.get_running_loop().time() >= self._rested:
+            self._look()
+        is_known = instance == self.instance and self._whole_before <= after <= self._seq
+        if is_known:
+            self._waiting += 1
+            try:
+                await self._wait(after, within)
+            finally:
+                self._waiting -= 1
+        return self._since(after if is_known and after >= self._whole_before else None)
+
+    async def _wait(self, after: int, within: float) -> None:
+        self._arrange()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while self._seq <= after and not self._leaving:
+                    await self._news.wait()
+
+    def _since(self, after: int | None) -> Report:
+        shares: dict[str, Share] = {}
+        if after is None:
+            shares.update(self._shares)
+        else:
+            for known, of in ((self._seqs, self._shares), (self._gone, {})):
+                for group in reversed(known):
+                    if known[group] <= after:
+                        break
+                    shares[group] = of.get(group, NOTHING)
+        head = (self.name, self.instance, self.started, self._seq)
+        return Report(*head, after is None, shares, self._leader, self._leaving)
+
+    def _arrange(self) -> None:
+        """Have somebody look, where there is anybody to tell and something to look at."""
+        if self._waiting and self._touched:
+            self._look_within(self._pause)
+        elif self._waiting and self._unsettled:
+            self._look_within(AGAIN)
+
+    def _look_within(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        if self._timer is None or self._timer.when() > loop.time() + seconds:
+            self._stop_timer()
+            self._timer = loop.call_later(seconds, self._look)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        self._stop_timer()
+        since, touched = time.perf_counter(), self._touched | self._unsettled
+        self._touched, self._unsettled = set(), set()
+        is_news = False
+        for group in touched:
+            share = self.share(group)
+            if not share.is_settled:
+                self._unsettled.add(group)
+            if share != self._shares.get(group, NOTHING):
+                self._note(group, share)
+                is_news = True
+        self._pause = max(PAUSE, _PART * (time.perf_counter() - since))
+        self._rested = asyncio.get_running_loop().time() + self._pause
+        if is_news:
+            self._wake()
+        self._arrange()
+
+    def _note(self, group: str, share: Share) -> None:
+        self._seqs.pop(group, None)
+        self._gone.pop(group, None)
+        if share != NOTHING:
+            self._shares[group], self._seqs[group] = share, self._seq + 1
+            return
+        del self._shares[group]
+        self._gone[group] = self._seq + 1
+        if len(self._gone) > _GONE_KEPT:
+            oldest = next(iter(self._gone))
+            self._whole_before = self._gone.pop(oldest)
+
+    def _wake(self) -> None:
+        self._seq += 1
+        self._news.set()
+        self._news = asyncio.Event()
