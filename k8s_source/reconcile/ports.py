@@ -1,10 +1,13 @@
-"""What reconcilers ask of the rest of Tidegate; the composition root adapts its parts to it."""
+"""What reconcilers ask of the rest of Tidegate; the composition root, or the operator, adapts its parts to it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from k8s_source.informer.item import Item
+from k8s_source.kinds.stated import Stated
+from k8s_source.reconcile.happenings import Happening
 from xds_server.ir.gateway import GatewayKey
 from xds_server.ir.gateway_status import GatewayState
 from xds_server.ir.writes import Write
@@ -33,5 +36,19 @@ class Notes(Protocol):
 class Leadership(Protocol):
     """Who may write."""
 
+    @property
+    def identity(self) -> str:
+        """This replica, as the others know it."""
+
     def is_leader(self) -> bool:
         """Whether this process may write at this moment."""
+
+    def remaining(self) -> float:
+        """For how many seconds it may for certain: a write that takes longer is cut off."""
+
+
+class Teller(Protocol):
+    """Makes Events."""
+
+    def tell(self, item: Item[Stated], happening: Happening) -> None:
+        """Have an Event made about an object; it comes a little later, or never if the API server has no room for it."""

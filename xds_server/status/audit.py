@@ -8,28 +8,23 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import dropwhile, islice
 
 from xds_server.ir.events import Event, EventKind
-from xds_server.status.audit_entry import KEPT, Action, Entry
+from xds_server.status.audit_entry import KEPT, Action, Entry, Roll
 from xds_server.status.audit_file import Journal
 from xds_server.status.events import EventBus
 
 
 class Audit:
-    """Keeps the newest entries in memory and, with a journal, on disk. All calls belong on the event loop.
-
-    Versions, degradations and everything else are bounded apart, so that the first two do not drive the others out.
-    """
+    """Keeps the newest entries of each roll in memory and, with a journal, on disk. All calls belong on the event loop."""
 
     def __init__(self, bus: EventBus, clock: Callable[[], float], journal: Journal | None = None) -> None:
         """Number entries as `bus` numbers events; begin with what the journal holds."""
         self._bus = bus
         self._clock = clock
         self._journal = journal
-        self._versions: deque[Entry] = deque(maxlen=KEPT)
-        self._degradations: deque[Entry] = deque(maxlen=KEPT)
-        self._actions: deque[Entry] = deque(maxlen=KEPT)
+        self._rolls: dict[Roll, deque[Entry]] = {roll: deque(maxlen=KEPT) for roll in Roll}
         self._served: dict[str, str] = {}
         for entry in journal.restored if journal is not None else ():
-            self._place(entry).append(entry)
+            self._rolls[entry.roll].append(entry)
             if entry.action == Action.VERSION:
                 self._served[entry.target] = entry.version
 
@@ -95,15 +90,9 @@ class Audit:
         return found[:limit], found[limit - 1].id if len(found) > limit else None
 
     def _newest(self) -> Iterator[Entry]:
-        kept = (reversed(self._versions), reversed(self._degradations), reversed(self._actions))
-        return heapq.merge(*kept, key=lambda each: -each.id)
-
-    def _place(self, entry: Entry) -> deque[Entry]:
-        if entry.action == Action.VERSION:
-            return self._versions
-        return self._degradations if entry.action == Action.DEGRADATION else self._actions
+        return heapq.merge(*(reversed(kept) for kept in self._rolls.values()), key=lambda each: -each.id)
 
     def _add(self, entry: Entry) -> None:
-        self._place(entry).append(entry)
+        self._rolls[entry.roll].append(entry)
         if self._journal is not None:
             self._journal.writer.add(entry)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 KEPT = 10_000
-"""Entries that are kept of versions, of degradations, and of everything else."""
+"""Entries that are kept of each roll."""
 
 
 class Action(StrEnum):
@@ -23,6 +23,19 @@ class Action(StrEnum):
     SETTING = "setting"
     DENIED = "denied"
     STATE_DAMAGED = "state_damaged"
+    WRITE = "write"
+
+
+class Roll(StrEnum):
+    """What is bounded apart, so that none drives the others out: what comes by itself, and what people and programs did."""
+
+    VERSIONS = "versions"
+    DEGRADATIONS = "degradations"
+    WRITES = "writes"
+    ACTIONS = "actions"
+
+
+_ROLLS = {Action.VERSION: Roll.VERSIONS, Action.DEGRADATION: Roll.DEGRADATIONS, Action.WRITE: Roll.WRITES}
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -37,3 +50,8 @@ class Entry(msgspec.Struct, frozen=True):
     before: Any
     after: Any
     version: str
+
+    @property
+    def roll(self) -> Roll:
+        """Where it is kept."""
+        return _ROLLS.get(self.action, Roll.ACTIONS)

@@ -1,4 +1,4 @@
-"""The audit log on disk: a line of JSON for each entry; two files for each sort that is bounded apart."""
+"""The audit log on disk: a line of JSON for each entry; two files for each roll."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from xds_server.snapshot.history.writer import Writer
-from xds_server.status.audit_entry import KEPT, Action, Entry
+from xds_server.status.audit_entry import KEPT, Entry, Roll
 
 _log = structlog.get_logger()
 
@@ -25,10 +25,8 @@ class Journal:
             OSError: The folder can't be used.
         """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._versions = _Roll(folder / "versions.jsonl")
-        self._degradations = _Roll(folder / "degradations.jsonl")
-        self._actions = _Roll(folder / "actions.jsonl")
-        found = [*self._versions.read(), *self._degradations.read(), *self._actions.read()]
+        self._rolls = {roll: _Lines(folder / f"{roll}.jsonl") for roll in Roll}
+        found = [entry for lines in self._rolls.values() for entry in lines.read()]
         self.restored = sorted(found, key=lambda entry: entry.id)
         self.writer: Writer[Entry] = Writer(self._write, failed, folder)
 
@@ -38,12 +36,11 @@ class Journal:
         return self.restored[-1].id if self.restored else 0
 
     def _write(self, entries: Sequence[Entry]) -> None:
-        self._versions.append([entry for entry in entries if entry.action == Action.VERSION])
-        self._degradations.append([entry for entry in entries if entry.action == Action.DEGRADATION])
-        self._actions.append([entry for entry in entries if entry.action not in (Action.VERSION, Action.DEGRADATION)])
+        for roll, lines in self._rolls.items():
+            lines.append([entry for entry in entries if entry.roll is roll])
 
 
-class _Roll:
+class _Lines:
     """A file of lines, and the one that was full before it."""
 
     def __init__(self, path: Path) -> None:
@@ -53,7 +50,7 @@ class _Roll:
 
     def read(self) -> list[Entry]:
         """All entries; a line that is none is left out, and that is logged."""
-        older, newer = _lines(self._older), _lines(self._path)
+        older, newer = _split(self._older), _split(self._path)
         self._lines = len(newer)
         found: list[Entry] = []
         wrong = 0
@@ -83,7 +80,7 @@ class _Roll:
         self._lines += len(entries)
 
 
-def _lines(path: Path) -> list[bytes]:
+def _split(path: Path) -> list[bytes]:
     try:
         return [line for line in path.read_bytes().split(b"\n") if line]
     except FileNotFoundError:

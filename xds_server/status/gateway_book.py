@@ -36,12 +36,16 @@ class ShownRoute:
 
 @dataclass(frozen=True, slots=True)
 class ShownGateway:
-    """A gateway as it is now; `moved` tells by type when (POSIX seconds) its conditions last changed their status."""
+    """A gateway as it is now, with how far its group has come.
+
+    `moved` tells by type when (POSIX seconds) its conditions last changed their status.
+    """
 
     report: GatewayReport
     status: GatewayStatus
     moved: Mapping[str, float]
     routes: tuple[ShownRoute, ...]
+    delivery: Delivery
 
 
 class GatewayBook:
@@ -75,6 +79,7 @@ class GatewayBook:
         self._dirty: set[GatewayKey] = set()
         self._moved: set[str] = set()
         self._left: dict[GatewayKey, str] = {}
+        self._followers: list[Callable[[Iterable[GatewayKey]], None]] = []
         self._began = clock()
         self._is_whole = False
         tracker.follow_moves(self._moved.add)
@@ -119,6 +124,10 @@ class GatewayBook:
     def close(self) -> None:
         """Tell the transitions that still wait."""
         self._transitions.close()
+
+    def follow(self, told: Callable[[Iterable[GatewayKey]], None]) -> None:
+        """Have a function told, with each look, of the gateways about which something may have changed; it must be quick."""
+        self._followers.append(told)
 
     def keys(self) -> list[GatewayKey]:
         """All gateways, by namespace and name."""
@@ -190,7 +199,7 @@ class GatewayBook:
                 )
                 for each in report.routes
             )
-            yield ShownGateway(report, status, moved, routes)
+            yield ShownGateway(report, status, moved, routes, deliveries[report.group])
 
     def look(self) -> Iterator[ShownGateway]:
         """The gateways about which something may have changed since the last look.
@@ -206,6 +215,8 @@ class GatewayBook:
                 self._served[name] = current
                 self._dirty |= keys
         dirty, self._dirty = self._dirty, set()
+        for told in self._followers if dirty else ():
+            told(dirty)
         return self.shown(dirty)
 
     def _assess(self, report: GatewayReport, readings: Readings, delivery: Delivery) -> GatewayStatus:

@@ -85,6 +85,17 @@ def test_degradations_do_not_drive_out_what_people_did() -> None:
     assert more is None
 
 
+def test_writes_to_a_cluster_do_not_drive_out_what_people_did() -> None:
+    audit = Audit(EventBus(lambda: 1.0), lambda: 1.0)
+    audit.record(Action.ROLLBACK, "g", actor="op")
+    for _ in range(KEPT + 5):
+        audit.record(Action.WRITE, "status shop/edge", actor="replica-0")
+    entries, more = audit.page(None, KEPT + 100)
+    assert len(entries) == KEPT + 1
+    assert entries[-1].action is Action.ROLLBACK
+    assert more is None
+
+
 async def test_a_degradation_outlives_the_process(tmp_path: Path) -> None:
     await written(tmp_path, Action.ROLLBACK, Action.DEGRADATION)
     (entry, _), _ = (await written(tmp_path)).page(None, 10)

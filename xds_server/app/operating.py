@@ -1,0 +1,77 @@
+"""What the operator of a Kubernetes cluster is told of gateways, and what it tells: adapters to its ports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import structlog
+
+from xds_server.ir.gateway import GatewayKey
+from xds_server.ir.gateway_status import Envoys, GatewayState, RouteState
+from xds_server.ir.writes import Write
+from xds_server.status.audit import Audit
+from xds_server.status.audit_entry import Action
+from xds_server.status.gateway_book import GatewayBook, ShownGateway, ShownRoute
+
+_log = structlog.get_logger()
+
+
+class BookStates:
+    """Gateways as the book has them, for those who write the status of objects. All calls belong on the event loop."""
+
+    def __init__(self, book: GatewayBook, is_synced: Callable[[], bool]) -> None:
+        """`is_synced` tells whether all sources have said what there is: before, nobody knows what is gone."""
+        self._book = book
+        self._is_synced = is_synced
+
+    def get(self, key: GatewayKey) -> GatewayState | None:
+        """A gateway as it is now; None for one that derivation does not know, or of which nothing is whole yet."""
+        shown = self._book.get(key) if self._is_synced() else None
+        return None if shown is None else _state(shown)
+
+    def is_deprogrammed(self, key: GatewayKey) -> bool:
+        """Whether no Envoy, here or at another replica, holds anything of a gateway that is gone."""
+        return self._is_synced() and self._book.is_deprogrammed(key)
+
+    def follow(self, told: Callable[[Iterable[GatewayKey]], None]) -> None:
+        """Have a function told of the gateways about which something may have changed; it must be quick."""
+        self._book.follow(told)
+
+
+class AuditNotes:
+    """Has what is written in the audit log, and logged."""
+
+    def __init__(self, audit: Audit) -> None:
+        self._audit = audit
+
+    def wrote(self, write: Write) -> None:
+        """The API server has taken this."""
+        self._audit.record(
+            Action.WRITE,
+            f"{write.what} {write.target}",
+            actor=write.actor,
+            reason=write.reason,
+            before=write.before,
+            after=write.after,
+        )
+        _log.info("cluster_written", what=write.what, target=write.target, reason=write.reason)
+
+
+def _state(shown: ShownGateway) -> GatewayState:
+    report, nodes = shown.report, shown.delivery.nodes
+    return GatewayState(
+        report.key,
+        report.origin,
+        report.group,
+        shown.status,
+        shown.moved,
+        tuple(_route(each) for each in shown.routes),
+        Envoys(nodes.connected, nodes.acked, nodes.nacked, len(shown.delivery.unheard)),
+        report.policy.full_resync_interval,
+    )
+
+
+def _route(shown: ShownRoute) -> RouteState:
+    decision = shown.report.decision
+    backend = str(decision.backend) if decision.backend is not None else ""
+    return RouteState(shown.report.key.route, decision.choice.value, backend, decision.reason, shown.since)
