@@ -6,10 +6,12 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from k8s_source.kinds.decode import decode_manifest
 from xds_server.admin import AdminDeps, AdminServer, Evidence
 from xds_server.admin.rights import rights_of
+from xds_server.app.cluster import make_cluster
 from xds_server.app.flow import Flow, make_flow
 from xds_server.app.governing import connect, governing
 from xds_server.app.model import restored_fleets
@@ -49,6 +51,9 @@ from xds_server.translate.render import to_json
 from xds_server.translate.replay import archived_document
 from xds_server.translate.secrecy import holds_secrets
 
+if TYPE_CHECKING:
+    from k8s_source.cluster import Cluster
+
 
 @dataclass(slots=True)
 class App:
@@ -63,6 +68,7 @@ class App:
     xds: XdsServer
     admin: AdminServer
     credentials: Credentials
+    cluster: Cluster | None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -76,7 +82,8 @@ def build(settings: Settings) -> App:
     credentials = Credentials()
     state = State(settings, holds_secrets, time.time, decode_manifest)
     telling = make_telling(state)
-    flow = make_flow(settings, state, telling)
+    cluster = make_cluster(settings)
+    flow = make_flow(settings, state, telling, cluster)
     tracker = Tracker(flow.groups, telling.bus, time.time)
     stopping = asyncio.Event()
     board = governing(settings, state, flow.pipeline, telling.audit.emit, telling.metrics)
@@ -104,7 +111,7 @@ def build(settings: Settings) -> App:
         watch_tls(credentials, "admin.tls", settings.admin.tls),
         settings.admin.hosts,
     )
-    return App(telling, flow, board, watching, fleets, replicating, xds, admin, credentials, stopping)
+    return App(telling, flow, board, watching, fleets, replicating, xds, admin, credentials, cluster, stopping)
 
 
 def _context(settings: Settings, flow: Flow, telling: Telling, tracker: Tracker) -> StreamContext:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from k8s_source.kinds.decode import decode_manifest
 from xds_server.app.model import GatewayModel
@@ -26,6 +27,9 @@ from xds_server.telemetry.metrics import Metrics
 from xds_server.translate.native import decode
 from xds_server.translate.prune import prune_routes
 
+if TYPE_CHECKING:
+    from k8s_source.cluster import Cluster
+
 
 @dataclass(frozen=True, slots=True)
 class Flow:
@@ -39,7 +43,7 @@ class Flow:
     state: State
 
 
-def make_flow(settings: Settings, state: State, telling: Telling) -> Flow:
+def make_flow(settings: Settings, state: State, telling: Telling, cluster: Cluster | None) -> Flow:
     """Make and join sources, pipeline and groups."""
     history, quiet = settings.history, settings.xds.coalesce
     later = asyncio.get_running_loop().call_soon
@@ -60,7 +64,8 @@ def make_flow(settings: Settings, state: State, telling: Telling) -> Flow:
         traced=telling.traces.change,
     )
     sources = [
-        (source, pipeline.feed(source.name, source.kind)) for source in make_sources(settings, decode, decode_manifest)
+        (source, pipeline.feed(source.name, source.kind))
+        for source in make_sources(settings, decode, decode_manifest, cluster.source if cluster is not None else None)
     ]
     push = next(((each, feed) for each, feed in sources if isinstance(each, PushSource)), None)
     if push is not None:

@@ -52,6 +52,7 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
         running += [tasks.create_task(_run_source(source, feed)) for source, feed in app.flow.sources]
         running += [tasks.create_task(_follow_readiness(app)), tasks.create_task(app.credentials.run())]
         running += [tasks.create_task(app.replicating.run())]
+        running += [tasks.create_task(app.cluster.run())] if app.cluster is not None else []
         tasks.create_task(app.flow.state.run())
         await app.stopping.wait()
         _log.info("stopping")
@@ -61,6 +62,8 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
         for task in running:
             task.cancel()
         await asyncio.wait(running)
+        if app.cluster is not None:
+            await app.cluster.close()
         await app.flow.state.close()
         await asyncio.to_thread(app.telling.traces.close)
     _log.info("stopped")

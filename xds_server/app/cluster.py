@@ -1,0 +1,35 @@
+"""The Kubernetes cluster of the settings, if there is one. What works with it is imported only then.
+
+The client library alone takes half a second and 35 MB, which nobody without a cluster should pay.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from xds_server.settings.kubernetes import KubernetesEntry
+from xds_server.settings.root import Settings
+
+if TYPE_CHECKING:
+    from k8s_source.cluster import Cluster
+
+
+def entry_of(settings: Settings) -> KubernetesEntry | None:
+    """The entry of `sources` that names a cluster; there is one at most."""
+    return next((each for each in settings.sources if isinstance(each, KubernetesEntry)), None)
+
+
+def make_cluster(settings: Settings) -> Cluster | None:
+    """The cluster; nothing is asked yet, so it can't fail by what is wrong there."""
+    entry = entry_of(settings)
+    if entry is None:
+        return None
+    from k8s_source.client.connect import Connection, connect  # noqa: PLC0415
+    from k8s_source.cluster import Cluster, Scope  # noqa: PLC0415
+    from k8s_source.informer.meter import NoMeter  # noqa: PLC0415
+    from k8s_source.informer.target import Tuning  # noqa: PLC0415
+
+    connection = Connection(entry.kubeconfig, entry.context or "", f"tidegate/{version('tidegate')}")
+    scope = Scope(entry.namespaces, entry.label_selector or "")
+    return Cluster(connect(connection), scope, Tuning(settings.kubernetes.watch_timeout), NoMeter())
