@@ -38,7 +38,7 @@ def decode_manifest(body: Mapping[str, object], origin: Origin, folder_group: st
         told = _unsupported(origin)
         # A slip in what was right before tells nothing of what is meant: without a kind nothing counts as gone.
         return (Problem(replace(origin, kind="") if _is_slip(origin) else origin, *told),)
-    plain = {key: _without_nulls(each) for key, each in body.items() if each is not None and key != "status"}
+    plain = {key: without_nulls(each) for key, each in body.items() if each is not None and key != "status"}
     try:
         value = msgspec.convert(plain, kind)
     except msgspec.ValidationError:
@@ -91,7 +91,8 @@ def _unsupported(origin: Origin) -> tuple[str, str, str]:
     return "UnsupportedKind", f"manifests of {what} are not supported; {clause}", "kind"
 
 
-def _without_nulls(value: object) -> object:
+def without_nulls(value: object) -> object:
+    """Plain values without the fields that are null, which count as absent."""
     if isinstance(value, Mapping):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+    return [without_nulls(each) for each in value] if isinstance(value, list) else value

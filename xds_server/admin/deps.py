@@ -41,9 +41,13 @@ class Rollbacks(Protocol):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What goes into an archive beside what is served: `inputs` reads files, so it is for the worker thread."""
+    """What goes into an archive beside what is served.
+
+    `inputs` reads files, so it is for the worker thread; `objects` gives the manifests of a cluster.
+    """
 
     inputs: Callable[[], Sequence[Mapping[str, object]]] = tuple
+    objects: Callable[[], Sequence[Mapping[str, object]]] = tuple
     settings: Mapping[str, object] = field(default_factory=dict)
 
 

@@ -67,7 +67,7 @@ def _archive(snapshot: Snapshot, trail: Mapping[str, Any], deps: AdminDeps, work
     rest = {
         "manifest.json": _manifest(snapshot, partial),
         **trail,
-        "inputs.json": {"files": deps.evidence.inputs()},
+        "inputs.json": {"files": deps.evidence.inputs(), "objects": deps.evidence.objects()},
         "settings.json": deps.evidence.settings,
     }
     entries = {name: msgspec.json.encode(value) for name, value in files.items()}

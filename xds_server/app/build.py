@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from k8s_source.kinds.decode import decode_manifest
+from k8s_source.kinds.manifests import manifest_of
 from xds_server.admin import AdminDeps, AdminServer, Evidence
 from xds_server.admin.rights import rights_of
 from xds_server.app.cluster import make_cluster
@@ -106,7 +107,17 @@ def build(settings: Settings) -> App:
         [PushService(flow.push, rights.operator)] if flow.push is not None else [],
     )
     admin = AdminServer(
-        _deps(settings, flow, telling, tracker, watching, replicating=replicating, board=board, stopping=stopping),
+        _deps(
+            settings,
+            flow,
+            telling,
+            tracker,
+            watching,
+            replicating=replicating,
+            board=board,
+            cluster=cluster,
+            stopping=stopping,
+        ),
         rights,
         watch_tls(credentials, "admin.tls", settings.admin.tls),
         settings.admin.hosts,
@@ -166,6 +177,7 @@ def _deps(
     *,
     replicating: Replicating,
     board: Switchboard,
+    cluster: Cluster | None,
     stopping: asyncio.Event,
 ) -> AdminDeps:
     def unready() -> str | None:
@@ -190,7 +202,7 @@ def _deps(
         replicating.bulletin,
         replicating.replicas,
         flow.push,
-        evidence=_evidence(settings),
+        evidence=_evidence(settings, cluster),
         on_disk=flow.state.on_disk,
     )
 
@@ -203,7 +215,11 @@ def _observe(metrics: Metrics, flow: Flow, tracker: Tracker, credentials: Creden
     observe_gateways(metrics, watching.book)
 
 
-def _evidence(settings: Settings) -> Evidence:
+def _evidence(settings: Settings, cluster: Cluster | None) -> Evidence:
     """What an archive has beside what is served."""
     paths = [entry.path for entry in settings.sources if isinstance(entry, FilesEntry)]
-    return Evidence(lambda: inputs(paths, archived_document, decode_manifest), settings.model_dump(mode="json"))
+    return Evidence(
+        lambda: inputs(paths, archived_document, decode_manifest),
+        lambda: [manifest_of(each) for each in cluster.source.objects()] if cluster is not None else [],
+        settings.model_dump(mode="json"),
+    )

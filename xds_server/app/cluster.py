@@ -32,4 +32,6 @@ def make_cluster(settings: Settings) -> Cluster | None:
 
     connection = Connection(entry.kubeconfig, entry.context or "", f"tidegate/{version('tidegate')}")
     scope = Scope(entry.namespaces, entry.label_selector or "")
-    return Cluster(connect(connection), scope, Tuning(settings.kubernetes.watch_timeout), NoMeter())
+    # A watch lasts from what is told here to twice that.
+    tuning = Tuning(settings.kubernetes.watch_timeout / 2)
+    return Cluster(connect(connection), scope, tuning, NoMeter())

@@ -105,7 +105,7 @@ class Kubernetes(Section):
     """The section `kubernetes`: how the cluster is read, and work that changes things in it."""
 
     watch_timeout: Interval = 300.0
-    """The API server ends a watch after so long and it is opened anew; one that is silent a bit longer counts as lost."""
+    """A watch is opened anew after this time or less, by chance; one that has not ended some seconds later is lost."""
     leader_election: LeaderElection = LeaderElection()
     """How replicas agree on the one that writes."""
     max_concurrent_reconciles: Count = 4

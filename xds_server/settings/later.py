@@ -18,7 +18,6 @@ LATER = frozenset(
         "rollout",
         "provision",
         "sources[].gateway_class_controller",
-        "kubernetes.watch_timeout",
         "kubernetes.leader_election",
         "kubernetes.max_concurrent_reconciles",
         "kubernetes.deprogram_timeout",
@@ -26,9 +25,6 @@ LATER = frozenset(
     }
 )
 """Paths; what lies below one is meant too."""
-
-LATER_KINDS = frozenset({"kubernetes"})
-"""Kinds of sources."""
 
 
 def without_effect(settings: Settings) -> list[str]:
@@ -59,8 +55,5 @@ def _configured(section: Section, prefix: str) -> Iterator[str]:
 
 def _of_sources(entries: Sequence[SourceEntry]) -> Iterator[str]:
     for index, entry in enumerate(entries):
-        if entry.kind in LATER_KINDS:
-            yield f"sources[{index}] (kind {entry.kind})"
-        else:
-            names = (name for name in entry.model_fields_set if f"sources[].{name}" in LATER)
-            yield from (f"sources[{index}].{name}" for name in sorted(names))
+        names = (name for name in type(entry).model_fields if name in entry.model_fields_set)
+        yield from (f"sources[{index}].{name}" for name in names if f"sources[].{name}" in LATER)

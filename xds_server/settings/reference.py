@@ -14,7 +14,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from xds_server.settings.later import LATER_KINDS, comes_later
+from xds_server.settings.later import comes_later
 from xds_server.settings.root import Settings
 from xds_server.settings.schema import Key, choices, is_section, keys, unit
 from xds_server.settings.units import duration_text, size_text
@@ -90,13 +90,9 @@ def _row(key: Key) -> str:
     """One line of a table."""
     meaning = (key.field.description or "").replace("\n", " ").replace("|", "\\|")
     whole_later = comes_later(key.pattern[0])
-    later = " *Later.*" if not whole_later and (comes_later(key.path) or _later_kind(key)) else ""
+    later = " *Later.*" if not whole_later and comes_later(key.path) else ""
     cells = (f"`{key.path}`{_of_kind(key)}", value_text(key.field), default_text(key.field), meaning + later)
     return f"| {' | '.join(cells)} |\n"
-
-
-def _later_kind(key: Key) -> bool:
-    return key.pattern[0] == "sources" and key.pattern[2] in LATER_KINDS
 
 
 def _of_kind(key: Key) -> str:

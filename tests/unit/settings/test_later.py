@@ -12,7 +12,9 @@ xds: {address: "a:1", max_streams: 1, max_request_bytes: 1, max_names: 1, coales
   order_timeout: 1, removal_timeout: 1, max_request_rate: 1, tls: {cert: a, key: a, client_ca: a},
   auth: {clients: [{spiffe: "spiffe://a/b", groups: [a]}]}}
 admin: {address: "a:2", tokens: {reader: r, operator: o}, tls: {cert: a, key: a}, hosts: [a]}
-sources: [{kind: files, path: a, watch: false}]
+sources: [{kind: files, path: a, watch: false},
+  {kind: kubernetes, kubeconfig: k, context: c, namespaces: [a], label_selector: a=b}]
+kubernetes: {watch_timeout: 1}
 state_dir: a
 files: {settle: 1}
 preflight: {enabled: true, envoy: envoy, timeout: 1}
@@ -32,7 +34,7 @@ def test_nothing_is_said_about_what_has_effect(load_text: Load) -> None:
 
 def test_every_later_key_of_the_whole_schema_is_named(load_text: Load) -> None:
     named = without_effect(load_text(WHOLE))
-    of_sources = {"sources[1] (kind kubernetes)"}
+    of_sources = {"sources[1].gateway_class_controller"}
     assert set(named) == {each for each in LATER if not each.startswith("sources")} | of_sources
     assert named.index("xds.advertise") < named.index("provision") < named.index("kubernetes.status")
 
