@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from k8s_source.lease.record import Record, Seen, stamp
+from k8s_source.client.times import micro_time
+from k8s_source.lease.record import Record, Seen
 
 JITTER = 1.2
 """Candidates wait up to so many retry periods longer (client-go's `JitterFactor`)."""
@@ -107,7 +108,7 @@ class Elector:
         """
         if not self._knows:
             return None
-        at = stamp(wall)
+        at = micro_time(wall)
         fresh = Record(self.identity, int(self._timings.lease_duration), at, at, 0)
         if self._seen is None:
             return Write(fresh, None)
@@ -143,5 +144,5 @@ class Elector:
         """
         if not self._knows or self._seen is None or self._seen.record.holder != self.identity:
             return None
-        at = stamp(wall)
+        at = micro_time(wall)
         return Write(Record("", 1, at, at, self._seen.record.transitions), self._seen)

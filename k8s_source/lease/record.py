@@ -6,7 +6,6 @@ Fields: API reference, `LeaseSpec` (coordination.k8s.io/v1).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -70,8 +69,3 @@ def encode(record: Record, metadata: bytes) -> bytes:
     spec = _Spec(record.holder, record.duration, record.acquired, record.renewed, record.transitions)
     body = {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": msgspec.Raw(metadata), "spec": spec}
     return msgspec.json.encode(body)
-
-
-def stamp(posix: float) -> str:
-    """A time as `metav1.MicroTime` wants it: always six digits of a second."""
-    return datetime.fromtimestamp(posix, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

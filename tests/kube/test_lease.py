@@ -12,8 +12,9 @@ import pytest
 
 from k8s_source.client.api import Api
 from k8s_source.client.errors import ApiError
+from k8s_source.client.times import micro_time
 from k8s_source.lease.lock import LeaseLock
-from k8s_source.lease.record import Record, Seen, stamp
+from k8s_source.lease.record import Record, Seen
 from tests.support.candidate import LEASE, TIMINGS, Candidate, acts
 from tests.support.fleet import SLACK
 from tests.support.kube import Kube, StartKube
@@ -45,7 +46,7 @@ def until(is_so: Callable[[], object], what: str, within: float = 20.0) -> None:
 
 
 def record(holder: str, number: int = 0) -> Record:
-    return Record(holder, 15, stamp(0), stamp(number), number)
+    return Record(holder, 15, micro_time(0), micro_time(number), number)
 
 
 async def test_of_those_that_race_one_wins(api: Api, namespace: str) -> None:

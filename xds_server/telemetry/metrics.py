@@ -125,6 +125,10 @@ class Metrics:
         self._counters[work.RECONCILES].add((name, outcome))
         self._histograms[work.RECONCILE_SECONDS].record((name,), took)
 
+    def event_told(self, outcome: str) -> None:
+        """Count a Kubernetes Event, or a count of a series of them, by what became of it."""
+        self._counters[work.EVENTS].add((outcome,))
+
     def observe(self, gauge: Metric, read: Callable[[], Readings]) -> None:
         """Have a gauge of the table `names` read at each scrape, on the event loop: values by label values."""
         self._gauges[gauge] = read

@@ -1,7 +1,7 @@
 """Metrics of the work in a cluster, under the names that users of controller-runtime and client-go know.
 
 Those are in client-go's util/workqueue/metrics.go and tools/leaderelection/metrics.go, and in controller-runtime's
-pkg/internal/controller/metrics; dashboards and alerts made for them find the same here. The buckets are ours.
+pkg/internal/controller/metrics; dashboards and alerts made for them find the same here. The buckets are ours, and what has no such name.
 """
 
 from __future__ import annotations
@@ -59,6 +59,12 @@ LEADER = Metric(
     ("name",),
     "1 when this replica is the leader, by the name of the Lease.",
 )
+EVENTS = Metric(
+    "tidegate_kubernetes_events_total",
+    Kind.COUNTER,
+    ("outcome",),
+    "Kubernetes Events: written, refused by the API server, failed after all tries, or dropped since too many waited.",
+)
 
 WORK = (
     DEPTH,
@@ -75,5 +81,6 @@ WORK = (
     ACTIVE_WORKERS,
     MAX_CONCURRENT,
     LEADER,
+    EVENTS,
 )
 """All of them, in the order in which the reference page lists them."""

@@ -57,6 +57,7 @@ def use_all(metrics: Metrics) -> None:
     metrics.work_ended("dynamicgateway", 0.1)
     for outcome in ("success", "requeue", "requeue_after", "error", "terminal"):
         metrics.reconciled("dynamicgateway", outcome, 0.1)
+    metrics.event_told("written")
 
 
 def observe_all(metrics: Metrics) -> None:

@@ -9,8 +9,9 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from k8s_source.client.errors import ApiError
+from k8s_source.client.times import micro_time
 from k8s_source.lease.elector import Elector, Timings, Write
-from k8s_source.lease.record import Record, Seen, decode, encode, stamp
+from k8s_source.lease.record import Record, Seen, decode, encode
 from tests.support.counts import long_or_short
 from tests.support.leases import Store
 
@@ -332,4 +333,4 @@ def test_a_lease_that_says_nothing_is_nobodys(spec: bytes) -> None:
 
 
 def test_times_have_six_digits() -> None:
-    assert stamp(0) == "1970-01-01T00:00:00.000000Z"
+    assert micro_time(0) == "1970-01-01T00:00:00.000000Z"
