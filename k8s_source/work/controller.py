@@ -7,6 +7,7 @@ one timer.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Generic
 
@@ -16,6 +17,9 @@ from k8s_source.work.meter import Meter, Outcome
 from k8s_source.work.queue import K, Running, WorkQueue
 from k8s_source.work.rate import Limits
 from k8s_source.work.result import PermanentError, Result, RetryableError
+
+_SOONEST = 0.001
+"""Seconds: the resolution of the loop's timers."""
 
 _log = structlog.get_logger(__name__)
 
@@ -30,6 +34,7 @@ class Controller(Generic[K]):
         workers: How many keys are worked on at a time.
         limits: How failed keys are tried again.
         grace: Seconds that work which goes on has to end once `run` is cancelled.
+        clock: Seconds that never go back; not the loop's, which stands still while a callback runs (uvloop).
     """
 
     def __init__(
@@ -41,16 +46,19 @@ class Controller(Generic[K]):
         workers: int = 1,
         limits: Limits | None = None,
         grace: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
         self.workers = workers
         self._reconcile = reconcile
         self._meter = meter
         self._grace = grace
+        self._now = clock
         self._queue: WorkQueue[K] = WorkQueue(name, meter, limits)
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None  # while it runs
         self._timer: asyncio.TimerHandle | None = None
+        self._due: float | None = None  # when the timer ends
 
     @property
     def depth(self) -> int:
@@ -59,16 +67,16 @@ class Controller(Generic[K]):
 
     def running(self) -> Running:
         """What is worked on now."""
-        return self._queue.running(_now())
+        return self._queue.running(self._now())
 
     def add(self, key: K) -> None:
         """Have a key worked on; to be called on the event loop's thread."""
-        self._queue.add(key, _now())
+        self._queue.add(key, self._now())
         self._pump()
 
     def add_after(self, key: K, delay: float) -> None:
         """Have a key worked on in `delay` seconds, or earlier where that was asked for before."""
-        self._queue.add_after(key, delay, _now())
+        self._queue.add_after(key, delay, self._now())
         self._pump()
 
     async def run(self) -> None:
@@ -90,7 +98,7 @@ class Controller(Generic[K]):
         loop = self._loop
         if loop is None:
             return
-        while len(self._tasks) < self.workers and (key := self._queue.take(loop.time())) is not None:
+        while len(self._tasks) < self.workers and (key := self._queue.take(self._now())) is not None:
             task = loop.create_task(self._work(key), name=f"{self.name} {key}")
             self._tasks.add(task)
             task.add_done_callback(self._ended)
@@ -98,14 +106,17 @@ class Controller(Generic[K]):
         self._set_timer(self._queue.next_due() if len(self._tasks) < self.workers else None)
 
     def _set_timer(self, due: float | None) -> None:
+        if due == self._due:
+            return
         if self._timer is not None:
-            if due == self._timer.when():
-                return
             self._timer.cancel()
-        self._timer = self._loop.call_at(due, self._ripe) if self._loop is not None and due is not None else None
+        self._due, self._timer = due, None
+        if due is not None and self._loop is not None:
+            # uvloop's timers end up to half a millisecond early: what is not ripe then is not asked for over and over.
+            self._timer = self._loop.call_later(max(due - self._now(), _SOONEST), self._ripe)
 
     def _ripe(self) -> None:
-        self._timer = None
+        self._due = None
         self._pump()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -113,28 +124,28 @@ class Controller(Generic[K]):
         self._pump()
 
     async def _work(self, key: K) -> None:
-        began = _now()
+        began = self._now()
         try:
             outcome = await self._try(key)
-            self._meter.reconciled(self.name, outcome, _now() - began)
+            self._meter.reconciled(self.name, outcome, self._now() - began)
         except asyncio.CancelledError:
-            self._queue.add(key, _now())
+            self._queue.add(key, self._now())
             raise
         finally:
-            self._queue.done(key, _now())
+            self._queue.done(key, self._now())
 
     async def _try(self, key: K) -> Outcome:
         try:
             return self._settle(key, await self._reconcile(key))
         except RetryableError as error:
-            delay = self._queue.retry(key, _now(), error.after)
+            delay = self._queue.retry(key, self._now(), error.after)
             _log.warning("reconcile_retried", **self._told(key), error=str(error), after_s=round(delay, 3))
         except PermanentError as error:
             self._queue.forget(key)
             _log.warning("reconcile_given_up", **self._told(key), reason=error.reason, error=error.message)
             return Outcome.TERMINAL
         except Exception:  # noqa: BLE001  # a task's boundary; a fault of ours is tried again, too: the next state may have none of it
-            self._queue.retry(key, _now())
+            self._queue.retry(key, self._now())
             _log.exception("reconcile_failed", **self._told(key))
         return Outcome.ERROR
 
@@ -143,10 +154,10 @@ class Controller(Generic[K]):
             self._queue.forget(key)
             return Outcome.SUCCESS
         if result.requeue_after <= 0:
-            self._queue.retry(key, _now())
+            self._queue.retry(key, self._now())
             return Outcome.REQUEUE
         self._queue.forget(key)
-        self._queue.add_after(key, result.requeue_after, _now())
+        self._queue.add_after(key, result.requeue_after, self._now())
         return Outcome.REQUEUE_AFTER
 
     def _told(self, key: K) -> dict[str, object]:
@@ -163,7 +174,3 @@ class Controller(Generic[K]):
                 task.cancel()
             if self._tasks:
                 await asyncio.wait(self._tasks)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

@@ -14,6 +14,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import uvloop
+
 from k8s_source.client.connect import Connection, connect
 from k8s_source.lease.election import Election
 from k8s_source.lease.elector import Timings
@@ -77,7 +79,7 @@ def acts(candidates: Sequence[Candidate]) -> list[Act]:
 def main() -> None:
     """See the module."""
     kubeconfig, namespace, name, skew = sys.argv[1:]
-    asyncio.run(compete(Path(kubeconfig), namespace, name, float(skew)))
+    uvloop.run(compete(Path(kubeconfig), namespace, name, float(skew)))
 
 
 if __name__ == "__main__":

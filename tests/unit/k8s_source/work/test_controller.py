@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
+import uvloop
 from structlog.testing import capture_logs
 
 from k8s_source.work.controller import Controller
@@ -62,7 +64,7 @@ async def running(controller: Controller[str]) -> AsyncIterator[None]:
 
 def made(work: Work, workers: int = 1, grace: float = 10.0) -> tuple[Controller[str], Counting]:
     meter = Counting()
-    return Controller("shop", work, meter, workers=workers, limits=EXACT, grace=grace), meter
+    return Controller("shop", work, meter, workers=workers, limits=EXACT, grace=grace, clock=now), meter
 
 
 async def test_keys_wait_for_the_run_and_are_worked_on_once() -> None:
@@ -269,3 +271,28 @@ async def test_an_earlier_delay_moves_the_timer() -> None:
         assert [key for _, key in work.calls] == ["soon"]
         await asyncio.sleep(100)
     assert [key for _, key in work.calls] == ["soon", "late"]
+
+
+@pytest.mark.looptime(False)
+def test_uvloops_timers_end_early_and_keep_nobody_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They end at a whole millisecond, that may be before the delay's end."""
+    rung: list[float] = []
+    ripe = Controller._ripe
+
+    def counted(self: Controller[str]) -> None:
+        rung.append(time.monotonic())
+        ripe(self)
+
+    monkeypatch.setattr(Controller, "_ripe", counted)
+
+    async def look(work: Work) -> None:
+        controller: Controller[str] = Controller("shop", work, Counting(), limits=EXACT)
+        async with running(controller):
+            controller.add("a")
+            await asyncio.sleep(0.5)
+
+    work = Work(then=lambda _key, _number: Result(0.0103))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(look(work))
+    assert len(work.calls) > 5
+    assert len(rung) < 3 * len(work.calls)
