@@ -273,7 +273,6 @@ async def test_an_earlier_delay_moves_the_timer() -> None:
     assert [key for _, key in work.calls] == ["soon", "late"]
 
 
-@pytest.mark.looptime(False)
 def test_uvloops_timers_end_early_and_keep_nobody_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     """They end at a whole millisecond, that may be before the delay's end."""
     rung: list[float] = []
