@@ -28,6 +28,8 @@ _DEFAULT = "~/.kube/config"
 _LIFE_USED = 0.8
 """The part of a plug-in's credential's life after which the next one is asked for."""
 
+_NAMESPACE = "default"
+
 _NOT_READABLE = (
     ConfigException,
     OSError,
@@ -68,6 +70,18 @@ def connect(options: Connection, environ: Mapping[str, str] = os.environ) -> Api
             raise ApiError(0, "Credentials", f"{where}: {error}") from error
 
     return Api(Credentials(read), options.user_agent)
+
+
+def own_namespace(options: Connection, environ: Mapping[str, str] = os.environ) -> str:
+    """The namespace that is ours: the pod's, outside a pod that of the kubeconfig's context; `default` where none is told."""
+    try:
+        if options.kubeconfig is None and environ.get(SERVICE_HOST_ENV_NAME):
+            return options.token.with_name("namespace").read_text(encoding="utf-8").strip() or _NAMESPACE
+        merged = KubeConfigMerger(_paths(options, environ))
+        loader = KubeConfigLoader(merged.config, options.context or None, config_base_path=None)
+        return str((loader.current_context or {}).get("context", {}).get("namespace") or _NAMESPACE)
+    except _NOT_READABLE:
+        return _NAMESPACE
 
 
 def _in_pod(options: Connection, environ: Mapping[str, str]) -> Reading:

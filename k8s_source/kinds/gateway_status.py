@@ -52,8 +52,11 @@ class RouteStatus(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     backend: str | None = None
 
 
-class DynamicGatewayStatus(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """`status`. `envoys` is how many have accepted all, of how many that are connected: `3/3`."""
+class DynamicGatewayStatus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """`status`. `envoys` is how many have accepted all, of how many that are connected: `3/3`.
+
+    All fields are always written: of one that is not, server-side apply leaves what somebody else has put there.
+    """
 
     observed_generation: Count
     phase: Phase

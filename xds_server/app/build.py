@@ -17,6 +17,7 @@ from xds_server.app.flow import Flow, make_flow
 from xds_server.app.governing import connect, governing
 from xds_server.app.model import restored_fleets
 from xds_server.app.observing import make_observers, observe_observers
+from xds_server.app.operating import make_operator
 from xds_server.app.replicating import Replicating, make_replicating
 from xds_server.app.telling import Telling, make_telling
 from xds_server.app.watching import Watching
@@ -54,6 +55,7 @@ from xds_server.translate.secrecy import holds_secrets
 
 if TYPE_CHECKING:
     from k8s_source.cluster import Cluster
+    from k8s_source.operator import Operator
 
 
 @dataclass(slots=True)
@@ -70,6 +72,7 @@ class App:
     admin: AdminServer
     credentials: Credentials
     cluster: Cluster | None
+    operator: Operator | None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -122,7 +125,10 @@ def build(settings: Settings) -> App:
         watch_tls(credentials, "admin.tls", settings.admin.tls),
         settings.admin.hosts,
     )
-    return App(telling, flow, board, watching, fleets, replicating, xds, admin, credentials, cluster, stopping)
+    operator = make_operator(settings, cluster, watching.book, flow.pipeline, telling)
+    return App(
+        telling, flow, board, watching, fleets, replicating, xds, admin, credentials, cluster, operator, stopping
+    )
 
 
 def _context(settings: Settings, flow: Flow, telling: Telling, tracker: Tracker) -> StreamContext:

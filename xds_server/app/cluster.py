@@ -12,6 +12,7 @@ from xds_server.settings.kubernetes import KubernetesEntry
 from xds_server.settings.root import Settings
 
 if TYPE_CHECKING:
+    from k8s_source.client.connect import Connection
     from k8s_source.cluster import Cluster
 
 
@@ -20,18 +21,24 @@ def entry_of(settings: Settings) -> KubernetesEntry | None:
     return next((each for each in settings.sources if isinstance(each, KubernetesEntry)), None)
 
 
+def connection_of(entry: KubernetesEntry) -> Connection:
+    """How to reach the API server that an entry names."""
+    from k8s_source.client.connect import Connection  # noqa: PLC0415
+
+    return Connection(entry.kubeconfig, entry.context or "", f"tidegate/{version('tidegate')}")
+
+
 def make_cluster(settings: Settings) -> Cluster | None:
     """The cluster; nothing is asked yet, so it can't fail by what is wrong there."""
     entry = entry_of(settings)
     if entry is None:
         return None
-    from k8s_source.client.connect import Connection, connect  # noqa: PLC0415
+    from k8s_source.client.connect import connect  # noqa: PLC0415
     from k8s_source.cluster import Cluster, Scope  # noqa: PLC0415
     from k8s_source.informer.meter import NoMeter  # noqa: PLC0415
     from k8s_source.informer.target import Tuning  # noqa: PLC0415
 
-    connection = Connection(entry.kubeconfig, entry.context or "", f"tidegate/{version('tidegate')}")
     scope = Scope(entry.namespaces, entry.label_selector or "")
     # A watch lasts from what is told here to twice that.
     tuning = Tuning(settings.kubernetes.watch_timeout / 2)
-    return Cluster(connect(connection), scope, tuning, NoMeter())
+    return Cluster(connect(connection_of(entry)), scope, tuning, NoMeter())

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import structlog
 
+from xds_server.app.cluster import connection_of, entry_of
+from xds_server.app.telling import Telling
+from xds_server.app.working import observe_controllers, observe_leadership
 from xds_server.ir.gateway import GatewayKey
 from xds_server.ir.gateway_status import Envoys, GatewayState, RouteState
 from xds_server.ir.writes import Write
+from xds_server.settings.root import Settings
+from xds_server.snapshot.pipeline import Pipeline
 from xds_server.status.audit import Audit
 from xds_server.status.audit_entry import Action
 from xds_server.status.gateway_book import GatewayBook, ShownGateway, ShownRoute
+
+if TYPE_CHECKING:
+    from k8s_source.cluster import Cluster
+    from k8s_source.operator import Operator
 
 _log = structlog.get_logger()
 
@@ -75,3 +85,40 @@ def _route(shown: ShownRoute) -> RouteState:
     decision = shown.report.decision
     backend = str(decision.backend) if decision.backend is not None else ""
     return RouteState(shown.report.key.route, decision.choice.value, backend, decision.reason, shown.since)
+
+
+def make_operator(
+    settings: Settings, cluster: Cluster | None, book: GatewayBook, pipeline: Pipeline, telling: Telling
+) -> Operator | None:
+    """What writes to the cluster, for as long as this process is the one that does; None without a cluster."""
+    entry = entry_of(settings)
+    if cluster is None or entry is None:
+        return None
+    from k8s_source.client.connect import own_namespace  # noqa: PLC0415 - see `app.cluster`
+    from k8s_source.lease.elector import Timings  # noqa: PLC0415
+    from k8s_source.operator import Operator, Options  # noqa: PLC0415
+    from k8s_source.reconcile import gateways  # noqa: PLC0415
+
+    section = settings.kubernetes
+    election = section.leader_election
+    lease = election.namespace or own_namespace(connection_of(entry)), election.name
+    timings = Timings(election.lease_duration, election.renew_deadline, election.retry_period)
+    options = Options(
+        lease if election.enabled else None,
+        timings,
+        section.max_concurrent_reconciles,
+        gateways=gateways.Options(numbers=section.status.lag_interval, deprogram=section.deprogram_timeout),
+    )
+    operator = Operator(
+        cluster.api,
+        cluster.gateways,
+        options,
+        BookStates(book, pipeline.synced.is_set),
+        source=cluster.source.name,
+        notes=AuditNotes(telling.audit),
+        meter=telling.metrics,
+        events=telling.metrics,
+    )
+    observe_controllers(telling.metrics, [operator.controller])
+    observe_leadership(telling.metrics, "/".join(lease), operator.leadership.is_leader)
+    return operator

@@ -53,15 +53,18 @@ async def _serve(settings: Settings, address_file: Path | None) -> None:
         running += [tasks.create_task(_follow_readiness(app)), tasks.create_task(app.credentials.run())]
         running += [tasks.create_task(app.replicating.run())]
         running += [tasks.create_task(app.cluster.run())] if app.cluster is not None else []
+        operating = [tasks.create_task(app.operator.run())] if app.operator is not None else []
         tasks.create_task(app.flow.state.run())
         await app.stopping.wait()
         _log.info("stopping")
+        for task in operating:
+            task.cancel()  # before streams end: that is not to be told of
         retract(addresses, address_file)
         app.fleets.close()
         await _close(app)
         for task in running:
             task.cancel()
-        await asyncio.wait(running)
+        await asyncio.wait([*running, *operating])
         if app.cluster is not None:
             await app.cluster.close()
         await app.flow.state.close()

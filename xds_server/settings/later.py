@@ -18,10 +18,6 @@ LATER = frozenset(
         "rollout",
         "provision",
         "sources[].gateway_class_controller",
-        "kubernetes.leader_election",
-        "kubernetes.max_concurrent_reconciles",
-        "kubernetes.deprogram_timeout",
-        "kubernetes.status",
     }
 )
 """Paths; what lies below one is meant too."""

@@ -14,7 +14,8 @@ xds: {address: "a:1", max_streams: 1, max_request_bytes: 1, max_names: 1, coales
 admin: {address: "a:2", tokens: {reader: r, operator: o}, tls: {cert: a, key: a}, hosts: [a]}
 sources: [{kind: files, path: a, watch: false},
   {kind: kubernetes, kubeconfig: k, context: c, namespaces: [a], label_selector: a=b}]
-kubernetes: {watch_timeout: 1}
+kubernetes: {watch_timeout: 1, max_concurrent_reconciles: 1, deprogram_timeout: 1, status: {lag_interval: 1},
+  leader_election: {enabled: true, name: a, namespace: a, lease_duration: 15, renew_deadline: 10, retry_period: 2}}
 state_dir: a
 files: {settle: 1}
 preflight: {enabled: true, envoy: envoy, timeout: 1}
@@ -36,7 +37,7 @@ def test_every_later_key_of_the_whole_schema_is_named(load_text: Load) -> None:
     named = without_effect(load_text(WHOLE))
     of_sources = {"sources[1].gateway_class_controller"}
     assert set(named) == {each for each in LATER if not each.startswith("sources")} | of_sources
-    assert named.index("xds.advertise") < named.index("provision") < named.index("kubernetes.status")
+    assert named.index("xds.advertise") < named.index("rollout") < named.index("provision")
 
 
 def test_a_default_that_was_written_is_named_too(load_text: Load) -> None:

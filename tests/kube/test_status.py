@@ -1,0 +1,169 @@
+"""What the operator writes to a real API server: status, finalizer, Events. Tidegate is a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.client import accept, hold, refuse
+from tests.support.kube import Kube
+from tests.support.kube_client import Object
+from tests.support.kube_shop import FINALIZER, Shop, backend, condition, gateway, install, opened, until
+
+
+@pytest.fixture
+async def shop(kube: Kube, namespace: str, tmp_path: Path) -> AsyncIterator[Shop]:
+    """A namespace with the kind in the cluster and a Service."""
+    install(kube)
+    async with opened(kube, namespace, tmp_path) as found:
+        await found.apply(*backend(namespace))
+        yield found
+
+
+async def settled(shop: Shop, name: str, seconds: float) -> Object:
+    """A gateway, of which nothing is written for so long."""
+    before = await shop.get(name)
+    await asyncio.sleep(seconds)
+    after = await shop.get(name)
+    assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"], (before, after)
+    return after
+
+
+async def reasons(shop: Shop, name: str, *, until_told: str) -> list[str]:
+    """The reasons of the Events about a gateway, once that one is among them."""
+
+    async def told() -> list[str]:
+        found = [each["reason"] for each in await shop.events(name)]
+        return found if until_told in found else []
+
+    return await until(told, 5, f"an Event {until_told}")
+
+
+async def test_the_status_follows_the_gateway_from_its_creation_to_its_end(shop: Shop) -> None:
+    plane = await shop.plane()
+    await shop.apply(gateway(shop.namespace, "edge"))
+    body = await shop.told("edge", "Programmed", "False")
+    assert condition(body, "Programmed")["reason"] == "NoNodes"
+    assert body["metadata"]["finalizers"] == [FINALIZER]
+    assert body["status"]["envoys"] == "0/0"
+
+    await shop.envoy(plane, "envoy-0")
+    body = await shop.told("edge", "Ready", "True")
+    assert body["status"]["envoys"] == "1/1"
+    assert body["status"]["phase"] == "Ready"
+    assert body["status"]["observedGeneration"] == body["metadata"]["generation"] == 1
+    (route,) = body["status"]["routes"]
+    assert (route["decision"], route["backend"]) == ("primary", f"{shop.namespace}/shop:80")
+
+    await shop.apply(gateway(shop.namespace, "edge", backend="nowhere"))
+    body = await shop.told("edge", "Resolved", "False", generation=2)
+    assert "nowhere" in condition(body, "Resolved")["message"]
+
+    await shop.delete(gateway(shop.namespace, "edge"))
+    await shop.gone("edge")
+    told = await reasons(shop, "edge", until_told="Deprogrammed")
+    assert told[0] == "Programmed"
+    assert "Unresolved" in told
+
+
+async def test_a_refusal_is_told_in_envoys_words(shop: Shop) -> None:
+    plane = await shop.plane()
+    await shop.envoy(plane, "envoy-0", refuse)
+    await shop.apply(gateway(shop.namespace, "edge"))
+    body = await shop.told("edge", "Programmed", "False")
+
+    async def refused() -> Object | None:
+        body = await shop.get("edge")
+        return body if condition(body, "Programmed").get("reason") == "Refused" else None
+
+    body = await until(refused, 5, "the refusal in the status")
+    assert "refused by the test" in condition(body, "Programmed")["message"]
+    assert "refused by the test" in body["status"]["lastError"]
+    await reasons(shop, "edge", until_told="Refused")
+    (event,) = [each for each in await shop.events("edge") if each["reason"] == "Refused"]
+    assert "refused by the test" in event["note"]
+    assert event["type"] == "Warning"
+    assert event["regarding"]["uid"] == body["metadata"]["uid"]
+
+
+async def test_a_deletion_waits_for_envoys_that_do_not_answer_for_so_long_only(shop: Shop) -> None:
+    plane = await shop.plane()
+    stream = await shop.envoy(plane, "envoy-0")
+    await shop.apply(gateway(shop.namespace, "edge"), gateway(shop.namespace, "other", port=8081))
+    await shop.told("edge", "Programmed", "True")
+    stream.answer = hold
+    await shop.delete(gateway(shop.namespace, "edge"))
+    await asyncio.sleep(1.5)
+    body = await shop.get("edge")
+    assert body["metadata"]["deletionTimestamp"], "it waits"
+    await shop.gone("edge")
+    await reasons(shop, "edge", until_told="NotDeprogrammed")
+
+
+async def test_a_deletion_waits_until_envoys_have_let_go(shop: Shop) -> None:
+    plane = await shop.plane(settings={"kubernetes": {"leader_election": {"enabled": False}}})
+    stream = await shop.envoy(plane, "envoy-0")
+    await shop.apply(gateway(shop.namespace, "edge"), gateway(shop.namespace, "other", port=8081))
+    await shop.told("edge", "Programmed", "True")
+    stream.answer = hold
+    await shop.delete(gateway(shop.namespace, "edge"))
+    await asyncio.sleep(4)
+    assert await shop.get("edge"), "30 s are not over"
+    stream.answer = accept
+    for each in stream.received[-4:]:
+        stream.ack(each)
+    await shop.gone("edge")
+    assert "NotDeprogrammed" not in await reasons(shop, "edge", until_told="Deprogrammed")
+
+
+async def test_what_was_deleted_while_nobody_ran_goes_when_somebody_does(shop: Shop) -> None:
+    plane = await shop.plane()
+    await shop.apply(gateway(shop.namespace, "edge"), gateway(shop.namespace, "kept"))
+    await shop.told("edge", "Accepted", "True")
+    await shop.told("kept", "Accepted", "True")
+    plane.child.signal(signal.SIGKILL)
+    await plane.child.wait(10)
+    await shop.delete(gateway(shop.namespace, "edge"))
+    keeping = gateway(shop.namespace, "kept", finalizers=["other.example/keep"])
+    await shop.apply(keeping)
+    await shop.delete(keeping)
+    assert await shop.get("edge"), "its finalizer was left by a crash"
+
+    plane = await shop.plane()
+    await shop.gone("edge")
+
+    async def ours_is_gone() -> Object | None:
+        body = await shop.get("kept")
+        return body if FINALIZER not in body["metadata"]["finalizers"] else None
+
+    body = await until(ours_is_gone, 5, "our finalizer is removed")
+    assert body["metadata"]["finalizers"] == ["other.example/keep"]
+    assert not (await plane.get("/v1/gateways"))["gateways"], "it is served no more, whoever keeps the object"
+    await shop.apply(gateway(shop.namespace, "kept", finalizers=[]))
+    await shop.gone("kept")
+
+
+async def test_a_restart_writes_nothing_and_a_foreign_edit_is_healed(shop: Shop) -> None:
+    plane = await shop.plane()
+    await shop.envoy(plane, "envoy-0")
+    await shop.apply(gateway(shop.namespace, "edge"))
+    before = await shop.told("edge", "Ready", "True")
+    assert await plane.stop() == 0
+    plane = await shop.plane()
+    await shop.envoy(plane, "envoy-0")
+    after = await settled(shop, "edge", 12)
+    assert after["status"] == before["status"]
+
+    edit = {**after, "status": {**after["status"], "phase": "Failed", "lastError": "no"}}
+    edit["metadata"] = {"name": "edge", "namespace": shop.namespace}
+    await asyncio.to_thread(lambda: shop.kube.client.apply(edit, subresource="status"))
+
+    async def healed() -> bool:
+        return bool((await shop.get("edge"))["status"] == before["status"])
+
+    await until(healed, 5, "the status is as it was")
+    assert [each["reason"] for each in await shop.events("edge")] == ["Programmed"]
