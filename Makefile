@@ -59,7 +59,7 @@ fmt: $(dev_ready) ## Format the code and repair what can be repaired
 
 docs: $(dev_ready) ## Write what is generated: pages of docs/, deploy/crds/, code of proto/
 	$(python) -m xds_server.settings.reference docs/configuration.md
-	$(bin)/tidegate crds > deploy/crds/dynamicgateways.yaml
+	$(bin)/tidegate crds | tee deploy/base/crds.yaml > deploy/crds/dynamicgateways.yaml
 	$(python) -m grpc_tools.protoc -Iproto --python_out=xds_server/wire/gen --pyi_out=xds_server/wire/gen $$(find proto -name "*.proto")
 
 # `make lock ARGS=--upgrade` takes newer versions. All of them hold the same versions as dev.lock; serve.lock is for the

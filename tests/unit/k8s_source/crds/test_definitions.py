@@ -38,7 +38,11 @@ def of(version: str) -> dict[str, Mapping[str, Any]]:
 def test_deploy_has_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert crds(with_webhook=True) == 0
     # `make docs` writes it.
-    assert (ROOT / "deploy" / "crds" / "dynamicgateways.yaml").read_text() == capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert (ROOT / "deploy" / "crds" / "dynamicgateways.yaml").read_text() == printed
+    # The base has its own, since `kubectl apply -f deploy/crds/` takes every file there for an object.
+    assert (ROOT / "deploy" / "base" / "crds.yaml").read_text() == printed
+    assert [each.name for each in (ROOT / "deploy" / "crds").iterdir()] == ["dynamicgateways.yaml"]
 
 
 def test_without_the_webhook_one_version_is_served() -> None:
