@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
@@ -50,15 +51,21 @@ class _Request(NamedTuple):
         return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
 
 
-def _nobody() -> None:
+def nobody(*_: object) -> None:
     """Nobody wants to know."""
 
 
 class Api:
-    """One API server. All methods raise ApiError and nothing else; none waits longer than it is told to."""
+    """One API server. All methods raise ApiError and nothing else; none waits longer than it is told to.
 
-    def __init__(self, credentials: Credentials, user_agent: str) -> None:
+    `requested` is called with the method, the status (0: no answer) and the seconds of each request.
+    """
+
+    def __init__(
+        self, credentials: Credentials, user_agent: str, requested: Callable[[str, int, float], None] = nobody
+    ) -> None:
         self._credentials = credentials
+        self._requested = requested
         self._headers = {"Accept": "application/json", "User-Agent": user_agent}
 
     async def request(
@@ -91,7 +98,7 @@ class Api:
             await asyncio.sleep(wait)
 
     async def stream(
-        self, path: str, *, query: Query = (), idle: float, opened: Callable[[], None] = _nobody
+        self, path: str, *, query: Query = (), idle: float, opened: Callable[[], None] = nobody
     ) -> AsyncGenerator[bytes, None]:
         """The lines of an answer that goes on and on; ApiError of status 0 after `idle` seconds of silence.
 
@@ -165,14 +172,26 @@ class Api:
         for last in (False, True):
             async with self._credentials.session() as session:
                 with _transport_errors():
-                    async with await self._sent(session, asked, limits) as answer:
+                    async with await self._counted(session, asked, limits) as answer:
                         if answer.status < HTTPStatus.MULTIPLE_CHOICES:
-                            yield answer
+                            with _cut_when_left(answer):
+                                yield answer
                             return
                         error = error_of(answer.status, answer.headers, await answer.read())
                 is_refused = error.status == HTTPStatus.UNAUTHORIZED
                 if last or not is_refused or not await self._credentials.refused(session):
                     raise error
+
+    async def _counted(
+        self, session: Session, asked: _Request, limits: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        began, status = time.monotonic(), 0
+        try:
+            answer = await self._sent(session, asked, limits)
+            status = answer.status
+        finally:
+            self._requested(asked.method, status, time.monotonic() - began)
+        return answer
 
     async def _sent(self, session: Session, asked: _Request, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
         headers = dict(self._headers)
@@ -194,6 +213,17 @@ class Api:
                 server_hostname=rest.server_hostname,
                 allow_redirects=False,
             )
+
+
+@contextmanager
+def _cut_when_left(answer: aiohttp.ClientResponse) -> Iterator[None]:
+    """An answer that is left before its end is cut: a frozen server would let an orderly end of TLS wait for ever."""
+    try:
+        yield
+    finally:
+        connection = answer.connection  # None at its end
+        if connection is not None and connection.transport is not None:
+            connection.transport.abort()
 
 
 @contextmanager

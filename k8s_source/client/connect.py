@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from kubernetes_asyncio.config.incluster_config import (
 )
 from kubernetes_asyncio.config.kube_config import ConfigNode, KubeConfigLoader, KubeConfigMerger
 
-from k8s_source.client.api import Api
+from k8s_source.client.api import Api, nobody
 from k8s_source.client.credentials import Credentials, Reading
 from k8s_source.client.errors import ApiError
 
@@ -58,8 +58,15 @@ class Connection:
     authority: Path = Path(SERVICE_CERT_FILENAME)
 
 
-def connect(options: Connection, environ: Mapping[str, str] = os.environ) -> Api:
-    """An API server to talk to. Nothing is read or asked yet; what cannot be read is told as an ApiError by requests."""
+def connect(
+    options: Connection,
+    environ: Mapping[str, str] = os.environ,
+    requested: Callable[[str, int, float], None] = nobody,
+) -> Api:
+    """An API server to talk to. Nothing is read or asked yet; what cannot be read is told as an ApiError by requests.
+
+    `requested` is told each request's method, status (0: no answer) and seconds.
+    """
     in_pod = options.kubeconfig is None and environ.get(SERVICE_HOST_ENV_NAME)
 
     async def read() -> Reading:
@@ -69,7 +76,7 @@ def connect(options: Connection, environ: Mapping[str, str] = os.environ) -> Api
             where = options.token.parent if in_pod else _paths(options, environ)
             raise ApiError(0, "Credentials", f"{where}: {error}") from error
 
-    return Api(Credentials(read), options.user_agent)
+    return Api(Credentials(read), options.user_agent, requested)
 
 
 def own_namespace(options: Connection, environ: Mapping[str, str] = os.environ) -> str:

@@ -71,6 +71,6 @@ class Listing(Generic[T]):
         """Hand it over; its version. Raises ApiError when it has none: nothing could be watched from there."""
         if not version:
             raise ApiError(0, BROKEN, "the list has no resourceVersion")
-        self._tools.meter.listed(self._view.kind, self._now() - self._began, len(self._items))
+        self._tools.meter.listed(self._view.kind, self._now() - self._began)
         self._target.replace(self._items)
         return version

@@ -1,4 +1,4 @@
-"""What reflectors tell of their work, to metrics. The words are those of client-go's reflector metrics."""
+"""What reflectors tell of their work, to metrics."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Protocol
 class Meter(Protocol):
     """Where reflectors count; `resource` is the plural with its group: `endpointslices.discovery.k8s.io`."""
 
-    def listed(self, resource: str, seconds: float, items: int) -> None:
+    def listed(self, resource: str, seconds: float) -> None:
         """Count a list that was read whole, paged or streamed."""
 
     def watched(self, resource: str) -> None:
-        """Count a watch that was opened."""
+        """Count a watch that was asked for."""
 
-    def watch_ended(self, resource: str, why: str) -> None:
+    def watch_ended(self, resource: str, reason: str) -> None:
         """Count a watch that ended: `timeout` (in order), `short`, `silent`, or `error`."""
 
-    def event(self, resource: str, kind: str) -> None:
-        """Count an event of a watch: ADDED, MODIFIED, DELETED, BOOKMARK, ERROR."""
+    def watch_event(self, resource: str, kind: str) -> None:
+        """Count an event of a watch: ADDED, MODIFIED, DELETED, BOOKMARK."""
 
 
 class NoMeter:
     """Counts nothing."""
 
-    def listed(self, resource: str, seconds: float, items: int) -> None:
+    def listed(self, resource: str, seconds: float) -> None:
         """Nothing."""
 
     def watched(self, resource: str) -> None:
         """Nothing."""
 
-    def watch_ended(self, resource: str, why: str) -> None:
+    def watch_ended(self, resource: str, reason: str) -> None:
         """Nothing."""
 
-    def event(self, resource: str, kind: str) -> None:
+    def watch_event(self, resource: str, kind: str) -> None:
         """Nothing."""

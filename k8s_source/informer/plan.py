@@ -53,8 +53,9 @@ class Plan:
         return self.has_streams and not self._was_silent
 
     def reached(self, version: str) -> None:
-        """An event or a bookmark told its version; one that tells none changes nothing."""
-        self.version = version or self.version
+        """An event or a bookmark told its version: it goes on. One that tells none changes nothing."""
+        if version:
+            self.version, self.failures = version, 0
 
     def listed(self, version: str) -> None:
         """Everything was read, as of this version."""
@@ -66,7 +67,7 @@ class Plan:
         self.version = ""
 
     def lived(self, seconds: float) -> None:
-        """A watch has ended after so long, in order or not."""
+        """A watch has ended after so long, in order or not; it may have been a quiet one."""
         if seconds >= GOOD_WHILE:
             self.failures = 0
 

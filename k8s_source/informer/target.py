@@ -55,8 +55,9 @@ class View(NamedTuple):
 class Tuning:
     """How it is read; times in seconds.
 
-    A watch lasts from `watch_timeout` to twice that, by chance. `poll` is the time between two questions for a kind that
-    is not there. `streaming` lists by a watch where the server can; `page` is the size of the pages of other lists.
+    A watch lasts from half of `watch_timeout` to all of it, by chance, so that not all end at once. `poll` is the time
+    between two questions for a kind that is not there. `streaming` lists by a watch where the server can; `page` is the
+    size of the pages of other lists.
     """
 
     watch_timeout: float = 300.0

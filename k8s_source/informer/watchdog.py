@@ -21,7 +21,7 @@ MARGIN = 5.0
 
 
 class Watchdog:
-    """Watches over what `limit` bounds. `told` is called once, when the silence is too long."""
+    """Watches over what `limit` bounds. `told` is called once in each silence that is too long."""
 
     def __init__(self, limit: asyncio.Timeout, lasts: float, quiet: float, told: Callable[[], None]) -> None:
         """`lasts` is what the server was asked for; a silence of `quiet` seconds is too long in any case."""
@@ -29,14 +29,16 @@ class Watchdog:
         self._limit = limit
         self._told = told
         self.quiet = quiet
-        self.opened = self.heard = self._loop.time()
-        self._ends = self.opened + lasts
-        self.has_told = False
+        self.heard = self._loop.time()
+        self._ends = self.heard + lasts
+        self._has_told = False
         self._timer = self._loop.call_at(self._due + OVERDUE, self._look)
 
-    def hear(self) -> None:
-        """Something came."""
+    def hear(self) -> bool:
+        """Something came; whether its silence had been told."""
         self.heard = self._loop.time()
+        had_told, self._has_told = self._has_told, False
+        return had_told
 
     def stop(self) -> None:
         """The watch has ended."""
@@ -53,8 +55,8 @@ class Watchdog:
             self._limit.reschedule(now)
             return
         if now >= due + OVERDUE:
-            if not self.has_told:
-                self.has_told = True
+            if not self._has_told:
+                self._has_told = True
                 self._told()
             due += MARGIN - OVERDUE
         self._timer = self._loop.call_at(due + OVERDUE, self._look)

@@ -31,7 +31,7 @@ class Watch(Generic[T]):
         self._view, self._plan, self._target, self._tools = view, plan, target, tools
         self._quiet = QUIET if bookmarks else float("inf")
         self._listing = None if plan.version else Listing(view, target, tools)
-        self._lasts = tools.tuning.watch_timeout * random.uniform(1, 2)  # noqa: S311 - no secret
+        self._lasts = tools.tuning.watch_timeout * random.uniform(0.5, 1)  # noqa: S311 - no secret
         self._events = 0
         self.saw_bookmark = False
         self.is_silent = False
@@ -73,9 +73,7 @@ class Watch(Generic[T]):
         stream = self._tools.api.stream(self._view.path, query=self._query(), idle=idle, opened=self._opened)
         async with aclosing(stream) as lines:
             async for line in lines:
-                dog.hear()
-                if dog.has_told:
-                    dog.has_told = False
+                if dog.hear() and self._listing is None:
                     self._target.told(Phase.WATCHING)
                 self._target.heard()
                 self._take(event_of(line))
@@ -97,7 +95,7 @@ class Watch(Generic[T]):
         self._target.told(Phase.STALE, f"watch {self._view.where}: nothing has come for too long")
 
     def _take(self, event: Event) -> None:
-        self._tools.meter.event(self._view.kind, event.type)
+        self._tools.meter.watch_event(self._view.kind, event.type)
         self._events += 1
         if event.type == "BOOKMARK":
             self._take_bookmark(event)

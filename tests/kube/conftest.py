@@ -11,6 +11,7 @@ import pytest
 from k8s_source.client.api import Api
 from k8s_source.client.connect import Connection, connect
 from tests.support.kube import Kube, StartKube, missing
+from tests.support.kube_proxy import KubeProxy
 
 HERE = Path(__file__).parent
 
@@ -58,6 +59,23 @@ def own_kube(tmp_path: Path) -> Iterator[StartKube]:
 def namespace(kube: Kube) -> str:
     """A namespace of the test's own."""
     return kube.client.namespace(f"test-{uuid.uuid4().hex[:8]}")
+
+
+@pytest.fixture
+async def proxy(kube: Kube) -> AsyncIterator[KubeProxy]:
+    """A way to the API server that breaks what the test asks for; admin for everybody, by whatever token."""
+    proxy = KubeProxy(kube.url, kube.pki.client_context("admin"), kube.pki.server_context())
+    await proxy.start()
+    yield proxy
+    await proxy.close()
+
+
+@pytest.fixture
+async def proxied(kube: Kube, proxy: KubeProxy) -> AsyncIterator[Api]:
+    """The client, through the proxy."""
+    client = connect(Connection(kube.write_kubeconfig("proxied", user={}, server=proxy.url)))
+    yield client
+    await client.close()
 
 
 @pytest.fixture

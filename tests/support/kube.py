@@ -95,6 +95,7 @@ class Kube:
     def kill(self) -> None:
         """End the API server as a crash would. `start` brings it back."""
         self._processes.pop("kube-apiserver").kill()
+        self.client.close()
 
     def freeze(self) -> None:
         """Connections to the API server stay open, and nothing is answered."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import msgspec
 
+from k8s_source.client.api import Api
+from k8s_source.client.connect import Connection, connect
 from k8s_source.client.resource import Resource
 from k8s_source.informer.condition import Condition
 from k8s_source.informer.informer import Informer
@@ -20,8 +23,6 @@ from tests.support.kube_client import Object
 SLACK = float(os.environ.get("TIDEGATE_TEST_SLACK", "3"))
 
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
-WIDGETS = Resource("tests.tidegate.dev", "v1", "widgets", "Widget")
-
 Data = Mapping[str, str]
 
 
@@ -76,6 +77,16 @@ class Told:
 
 
 @asynccontextmanager
+async def connected(options: Connection, environ: Mapping[str, str] = os.environ) -> AsyncIterator[Api]:
+    """A client that is closed afterwards."""
+    api = connect(options, environ)
+    try:
+        yield api
+    finally:
+        await api.close()
+
+
+@asynccontextmanager
 async def running(informers: Informers) -> AsyncIterator[None]:
     """Informers that run."""
     task = asyncio.create_task(informers.run())
@@ -95,3 +106,32 @@ async def until(is_so: Callable[[], bool], limit: float = 5.0) -> float:
         assert loop.time() - began < limit * SLACK, f"not so within {limit} s"
         await asyncio.sleep(0.02)
     return loop.time() - began
+
+
+@dataclass
+class Counts:
+    """A meter that tests read."""
+
+    lists: Counter[str] = field(default_factory=Counter)
+    watches: Counter[str] = field(default_factory=Counter)
+    ended: Counter[str] = field(default_factory=Counter)
+    events: Counter[str] = field(default_factory=Counter)
+
+    def listed(self, resource: str, seconds: float) -> None:
+        """Count a list."""
+        assert seconds >= 0
+        self.lists[resource] += 1
+
+    def watched(self, resource: str) -> None:
+        """Count a watch."""
+        self.watches[resource] += 1
+
+    def watch_ended(self, resource: str, reason: str) -> None:
+        """Count how it ended."""
+        assert resource in self.watches
+        self.ended[reason] += 1
+
+    def watch_event(self, resource: str, kind: str) -> None:
+        """Count an event."""
+        assert resource in self.watches
+        self.events[kind] += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from xds_server.telemetry import names, names_work as work
+from xds_server.telemetry import names, names_kubernetes as kubernetes, names_work as work
 from xds_server.telemetry.export import Exporter, Scrape
 from xds_server.telemetry.metric import Kind, Metric
 from xds_server.telemetry.tally import Counter, Distribution, Readings
@@ -91,6 +91,27 @@ class Metrics:
     def breaker_tripped(self) -> None:
         """Count that the breaker on degradation has tripped."""
         self._counters[names.BREAKER_TRIPS].add(())
+
+    def requested(self, method: str, status: int, seconds: float) -> None:
+        """Count a request to a Kubernetes API server; `status` is 0 where there was no answer."""
+        self._counters[kubernetes.REQUESTS].add((str(status) if status else "<error>", method))
+        self._histograms[kubernetes.REQUEST_SECONDS].record((method,), seconds)
+
+    def listed(self, resource: str, seconds: float) -> None:
+        """Count a list of a Kubernetes resource that was read whole."""
+        self._histograms[kubernetes.LIST_SECONDS].record((resource,), seconds)
+
+    def watched(self, resource: str) -> None:
+        """Count a watch of a Kubernetes resource that was asked for."""
+        self._counters[kubernetes.WATCHES].add((resource,))
+
+    def watch_ended(self, resource: str, reason: str) -> None:
+        """Count a watch that ended; `reason` is a constant word."""
+        self._counters[kubernetes.WATCHES_ENDED].add((resource, reason))
+
+    def watch_event(self, resource: str, kind: str) -> None:
+        """Count an event of a watch."""
+        self._counters[kubernetes.WATCH_EVENTS].add((resource, kind))
 
     def reconciling(self, name: str) -> None:
         """Show the counters of a controller from now on, with 0 where nothing was counted: what rises can be seen."""
