@@ -86,7 +86,7 @@ def build(settings: Settings) -> App:
     credentials = Credentials()
     state = State(settings, holds_secrets, time.time, decode_manifest)
     telling = make_telling(state)
-    cluster = make_cluster(settings)
+    cluster = make_cluster(settings, telling.metrics)
     flow = make_flow(settings, state, telling, cluster)
     tracker = Tracker(flow.groups, telling.bus, time.time)
     stopping = asyncio.Event()

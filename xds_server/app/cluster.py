@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from xds_server.settings.kubernetes import KubernetesEntry
 from xds_server.settings.root import Settings
+from xds_server.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
     from k8s_source.client.connect import Connection
@@ -28,17 +29,18 @@ def connection_of(entry: KubernetesEntry) -> Connection:
     return Connection(entry.kubeconfig, entry.context or "", f"tidegate/{version('tidegate')}")
 
 
-def make_cluster(settings: Settings) -> Cluster | None:
+def make_cluster(settings: Settings, metrics: Metrics) -> Cluster | None:
     """The cluster; nothing is asked yet, so it can't fail by what is wrong there."""
     entry = entry_of(settings)
     if entry is None:
         return None
     from k8s_source.client.connect import connect  # noqa: PLC0415
     from k8s_source.cluster import Cluster, Scope  # noqa: PLC0415
-    from k8s_source.informer.meter import NoMeter  # noqa: PLC0415
     from k8s_source.informer.target import Tuning  # noqa: PLC0415
+    from xds_server.app.informing import observe_informers  # noqa: PLC0415
 
     scope = Scope(entry.namespaces, entry.label_selector or "")
-    # A watch lasts from what is told here to twice that.
-    tuning = Tuning(settings.kubernetes.watch_timeout / 2)
-    return Cluster(connect(connection_of(entry)), scope, tuning, NoMeter())
+    tuning = Tuning(settings.kubernetes.watch_timeout)
+    cluster = Cluster(connect(connection_of(entry), requested=metrics.requested), scope, tuning, metrics)
+    observe_informers(metrics, cluster.informers)
+    return cluster
