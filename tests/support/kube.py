@@ -120,13 +120,16 @@ class Kube:
         """Apply each of them (server-side), in order, as they are afterwards; a CRD is waited for."""
         return [self.client.apply(each) for each in objects]
 
-    def token(self, namespace: str, account: str, seconds: int = 3600) -> str:
-        """A token of a ServiceAccount, which is made if it is not there (TokenRequest; at least 600 s)."""
+    def token(self, namespace: str, account: str, seconds: int = 3600, audience: str = "") -> str:
+        """A token of a ServiceAccount, which is made if it is not there (TokenRequest; at least 600 s).
+
+        Without `audience` it is meant for the API server itself.
+        """
         self.client.apply(
             {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account, "namespace": namespace}}
         )
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
-        body: Object = {"spec": {"expirationSeconds": seconds}}
+        body: Object = {"spec": {"expirationSeconds": seconds, "audiences": [audience] if audience else []}}
         status = self.client.request("POST", path, body)["status"]
         return str(status["token"])
 

@@ -30,10 +30,14 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How replicas are asked: with which bearer token ("": none), and whose certificates are believed, as they are now."""
+    """How replicas are asked: with which bearer token ("": none), and whose certificates are believed, as they are now.
+
+    `server_name` is the name in these, None for the host of the URL.
+    """
 
     token: Callable[[], str]
     trust: Callable[[], ssl.SSLContext | None]
+    server_name: str | None = None
 
 
 class SilentError(Exception):
@@ -103,9 +107,14 @@ class Peers:
         query = {"instance": instance, "after": str(after), "wait": str(WAIT)}
         trust, token = self._access.trust() or True, self._access.token()
         try:
-            headers = {"Authorization": f"Bearer {token}"} if token else {}
-            url = f"{address}/v1/replica"
-            async with session.get(url, params=query, headers=headers, ssl=trust, allow_redirects=False) as response:
+            async with session.get(
+                f"{address}/v1/replica",
+                params=query,
+                headers={"Authorization": f"Bearer {token}"} if token else {},
+                ssl=trust,
+                server_hostname=self._access.server_name,
+                allow_redirects=False,
+            ) as response:
                 body = await response.read()
                 if response.status != HTTPStatus.OK:
                     raise SilentError(f"it answers {response.status} {response.reason}", is_slow=True)

@@ -7,18 +7,23 @@ from enum import StrEnum
 from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Protocol
 
 import structlog
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from xds_server.admin.problems import Handler, problem
+from xds_server.credentials.reviewed import UnavailableError
 from xds_server.credentials.tokens import TokenSet, bearer, read_tokens
 from xds_server.credentials.watched import Credentials, Watched
 from xds_server.settings.admin import Tokens
 
 OPEN = frozenset({"/healthz", "/readyz", "/metrics"})
 """What everybody may read: what machines ask."""
+
+FOR_PEERS = frozenset({"/v1/replica"})
+"""What other replicas may read."""
 
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
@@ -28,10 +33,22 @@ _FORWARDED = ("Forwarded", "X-Forwarded-For")
 log = structlog.get_logger(__name__)
 
 
+class PeerTokens(Protocol):
+    """Knows the tokens of other replicas."""
+
+    async def holds(self, token: str) -> bool:
+        """Whether it is one of them.
+
+        Raises:
+            UnavailableError: That can't be told now.
+        """
+
+
 class Role(StrEnum):
     """What a caller has proved to be."""
 
     ANYBODY = "anybody"
+    PEER = "peer"
     READER = "reader"
     OPERATOR = "operator"
 
@@ -50,10 +67,26 @@ CALLER = web.RequestKey("caller", Caller)
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The tokens that are set. Without a reader's, reads are open; without an operator's, this machine may write."""
+    """The tokens that are set. Without a reader's, reads are open; without an operator's, this machine may write.
+
+    `peers` knows other replicas by the tokens of their ServiceAccounts.
+    """
 
     reader: Watched[TokenSet] | None = None
     operator: Watched[TokenSet] | None = None
+    peers: PeerTokens | None = None
+
+    async def role_for(self, method: str, path: str, token: str) -> Role:
+        """Whose token it is; whether it is a replica's is looked at only where that would make a difference.
+
+        Raises:
+            UnavailableError: That can't be told now.
+        """
+        role = self.role(token)
+        may_be = path in FOR_PEERS and method in READS and self.asks(method, path)
+        if role is Role.ANYBODY and token and may_be and self.peers is not None and await self.peers.holds(token):
+            return Role.PEER
+        return role
 
     def role(self, token: str) -> Role:
         """Whose token it is."""
@@ -67,8 +100,8 @@ class Rights:
         return needed is not None and path not in OPEN
 
 
-def rights_of(tokens: Tokens, credentials: Credentials) -> Rights:
-    """The token files of the settings, under watch.
+def rights_of(tokens: Tokens, credentials: Credentials, peers: PeerTokens | None = None) -> Rights:
+    """The token files of the settings, under watch, and those who know the tokens of other replicas.
 
     Raises:
         CredentialError: One can't be used.
@@ -79,7 +112,7 @@ def rights_of(tokens: Tokens, credentials: Credentials) -> Rights:
             return None
         return credentials.watch(f"admin.tokens.{name}", [path], lambda: read_tokens(path))
 
-    return Rights(watch("reader", tokens.reader), watch("operator", tokens.operator))
+    return Rights(watch("reader", tokens.reader), watch("operator", tokens.operator), peers)
 
 
 def ask_rights(rights: Rights) -> Middleware:
@@ -88,7 +121,14 @@ def ask_rights(rights: Rights) -> Middleware:
     @web.middleware
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
         headers = request.headers.getall("Authorization", [])
-        role = rights.role(bearer(headers[0])) if len(headers) == 1 else Role.ANYBODY
+        token = bearer(headers[0]) if len(headers) == 1 else ""
+        try:
+            role = await rights.role_for(request.method, request.path, token)
+        except UnavailableError as error:
+            log.warning("peer_not_reviewed", error=str(error), remote=request.remote)
+            return problem(
+                request, HTTPStatus.SERVICE_UNAVAILABLE, f"nobody can be asked about this token now: {error}"
+            )
         refused = _refusal(request, rights, role)
         if refused is not None:
             log.info("admin_refused", status=refused.status, method=request.method, path=request.path, role=role)
@@ -114,7 +154,7 @@ def _refusal(request: web.Request, rights: Rights, role: Role) -> web.Response |
         return problem(request, HTTPStatus.FORBIDDEN, detail)
     if role is Role.ANYBODY:
         return _unauthorized(request, "an operator's token")
-    if role is Role.READER:
+    if role is not Role.OPERATOR:
         refused = problem(request, HTTPStatus.FORBIDDEN, "this token may read; changes need an operator's token")
         refused.headers["WWW-Authenticate"] = 'Bearer realm="tidegate", error="insufficient_scope"'
         return refused

@@ -18,7 +18,8 @@ from xds_server.app.governing import connect, governing
 from xds_server.app.model import restored_fleets
 from xds_server.app.observing import make_observers, observe_observers
 from xds_server.app.operating import make_operator
-from xds_server.app.replicating import Replicating, make_replicating
+from xds_server.app.replicating import Replicating, make_replicating, own_token
+from xds_server.app.reviewing import envoys_tokens, replicas_tokens
 from xds_server.app.telling import Telling, make_telling
 from xds_server.app.watching import Watching
 from xds_server.credentials.tls import watch_tls
@@ -91,7 +92,10 @@ def build(settings: Settings) -> App:
     tracker = Tracker(flow.groups, telling.bus, time.time)
     stopping = asyncio.Event()
     board = governing(settings, state, flow.pipeline, telling.audit.emit, telling.metrics)
-    replicating = make_replicating(settings.replicas, flow.groups, tracker, credentials)
+    shown = own_token(settings.replicas, credentials)
+    replicating = make_replicating(
+        settings, flow.groups, tracker, token=shown, credentials=credentials, cluster=cluster
+    )
     watching = _watching(settings, telling, flow, tracker, replicating, board=board)
     fleets = _fleets(state, flow, tracker, replicating)
     _observe(telling.metrics, flow, tracker, credentials, watching)
@@ -101,10 +105,11 @@ def build(settings: Settings) -> App:
     state.tell_damage(telling.audit)
     state.tell_settings(telling.audit)
     board.begin(flow.pipeline.begin)
-    rights = rights_of(settings.admin.tokens, credentials)
+    api = cluster.api if cluster is not None else None
+    rights = rights_of(settings.admin.tokens, credentials, replicas_tokens(settings, shown, api))
     xds = XdsServer(
         _context(settings, flow, telling, tracker),
-        Authenticator(settings.xds.auth, credentials),
+        Authenticator(settings.xds.auth, credentials, envoys_tokens(settings, api)),
         watch_tls(credentials, "xds.tls", settings.xds.tls),
         telling.audit,
         [PushService(flow.push, rights.operator)] if flow.push is not None else [],
@@ -126,6 +131,8 @@ def build(settings: Settings) -> App:
         settings.admin.hosts,
     )
     operator = make_operator(settings, cluster, watching.book, flow.pipeline, telling)
+    if operator is not None:
+        replicating.bulletin.lead(operator.leadership.is_leader)
     return App(
         telling, flow, board, watching, fleets, replicating, xds, admin, credentials, cluster, operator, stopping
     )

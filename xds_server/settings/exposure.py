@@ -21,7 +21,7 @@ def unprotected(settings: Settings) -> Iterator[tuple[str, Address]]:
 def tokens_in_plain_text(settings: Settings) -> Iterator[tuple[str, Address]]:
     """The servers that are sent tokens over a network without TLS, by name."""
     xds, admin = settings.xds, settings.admin
-    by_token = xds.auth is not None and any(client.token_file for client in xds.auth.clients)
+    by_token = xds.auth is not None and any(client.token_file or client.account for client in xds.auth.clients)
     if by_token and not (xds.address.is_loopback or xds.tls):
         yield "xds", xds.address
     if (admin.tokens.reader or admin.tokens.operator) and not (admin.address.is_loopback or admin.tls):

@@ -14,7 +14,6 @@ from xds_server.settings.sources import SourceEntry
 LATER = frozenset(
     {
         "xds.advertise",
-        "xds.auth.token_review",
         "rollout",
         "provision",
         "sources[].gateway_class_controller",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from xds_server.settings.base import Section
+from xds_server.settings.kubernetes import Namespace, ObjectName
 from xds_server.settings.units import Filename
 
 
@@ -25,6 +27,12 @@ def _url(text: str) -> str:
     return text.rstrip("/")
 
 
+def _account(text: str) -> str:
+    if not re.fullmatch(r"system:serviceaccount:[a-z0-9-]+:[a-z0-9.-]+", text):
+        raise PydanticCustomError("expected", "a ServiceAccount as system:serviceaccount:NAMESPACE:NAME")
+    return text
+
+
 class Replicas(Section):
     """Who else serves the same Envoys, and how to ask them what theirs have accepted."""
 
@@ -32,7 +40,25 @@ class Replicas(Section):
     """What this replica is called; none: its host name (in Kubernetes that of the pod)."""
     urls: tuple[Annotated[str, AfterValidator(_url)], ...] = ()
     """The admin APIs of all replicas; the own one may be among them."""
+    service: ObjectName | None = None
+    """In Kubernetes, instead of `urls`: the headless Service of all replicas; its port `admin` leads to the admin API."""
+    namespace: Namespace | None = None
+    """Namespace of the Service; none: that of the pod."""
     token_file: Filename | None = None
-    """File with the token that the others want to see: that of a reader."""
+    """File with the token that the others want to see: that of a reader, or that of our ServiceAccount (`audience`)."""
+    audience: Annotated[str, Field(min_length=1)] | None = None
+    """Take the tokens of replicas' ServiceAccounts that are meant for this audience, and have the API server check them."""
+    accounts: tuple[Annotated[str, AfterValidator(_account)], ...] = ()
+    """ServiceAccounts of replicas, as system:serviceaccount:NAMESPACE:NAME; none: the one whose token is in `token_file`."""
     ca: Filename | None = None
     """PEM file with the authorities of the others' certificates; none: the system's."""
+    server_name: Annotated[str, Field(min_length=1)] | None = None
+    """Name in the others' certificates, where these are asked by address; none: the host of the URL."""
+
+    @model_validator(mode="after")
+    def _is_one_way(self) -> Self:
+        if self.urls and self.service:
+            raise PydanticCustomError("expected", "one of urls and service")
+        if self.audience and not (self.accounts or self.token_file):
+            raise PydanticCustomError("expected", "token_file or accounts, since there is audience")
+        return self

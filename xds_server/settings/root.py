@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
 from xds_server.settings.admin import Admin
 from xds_server.settings.base import Section
 from xds_server.settings.fleet import Degradation, GroupRule, Provision, Rollout
-from xds_server.settings.kubernetes import Kubernetes
+from xds_server.settings.kubernetes import Kubernetes, KubernetesEntry
 from xds_server.settings.observers import Observers
 from xds_server.settings.replicas import Replicas
 from xds_server.settings.runtime import Log
@@ -24,7 +27,7 @@ class Settings(Section):
     """The admin API."""
     state_dir: Filename | None = None
     """Directory for history and the last known good; none: they are in memory only."""
-    sources: SourceEntries = ()
+    sources: SourceEntries = Field(default=(), validate_default=True)
     """Where configuration comes from."""
     files: Files = Files()
     """What holds for all entries of kind `files`."""
@@ -48,3 +51,23 @@ class Settings(Section):
     """Work in a Kubernetes cluster."""
     log: Log = Log()
     """What is logged."""
+
+    @field_validator("sources")
+    @classmethod
+    def _names_the_cluster_that_is_asked(cls, sources: SourceEntries, info: ValidationInfo) -> SourceEntries:
+        """Tokens are reviewed by the cluster that is read; there is no second way to name one."""
+        xds = info.data.get("xds")
+        asks = xds is not None and xds.auth is not None and xds.auth.token_review is not None
+        if asks and not any(isinstance(entry, KubernetesEntry) for entry in sources):
+            raise PydanticCustomError(
+                "expected", "an entry of kind kubernetes, whose API server xds.auth.token_review asks"
+            )
+        return sources
+
+    @field_validator("replicas")
+    @classmethod
+    def _finds_them_in_the_cluster(cls, replicas: Replicas, info: ValidationInfo) -> Replicas:
+        has_cluster = any(isinstance(entry, KubernetesEntry) for entry in info.data.get("sources", ()))
+        if (replicas.service or replicas.audience) and "sources" in info.data and not has_cluster:
+            raise PydanticCustomError("expected", "an entry of kind kubernetes in sources, whose API server is asked")
+        return replicas

@@ -22,9 +22,19 @@ class Coalesce(Section):
     """And at the latest so long after the first change."""
 
 
+ACCOUNT = "system:serviceaccount:"
+"""How a `subject` begins that is no certificate's: the user name of a ServiceAccount."""
+
+
 def _spiffe_id(text: str) -> str:
     if not re.fullmatch(r"spiffe://[a-z0-9._-]+(/[A-Za-z0-9._-]+)*", text):
         raise PydanticCustomError("expected", "a SPIFFE ID as spiffe://TRUST_DOMAIN/PATH (SPIFFE-ID, section 2)")
+    return text
+
+
+def _subject(text: str) -> str:
+    if text.startswith(ACCOUNT) and not re.fullmatch(r"[a-z0-9-]+:[a-z0-9.-]+", text.removeprefix(ACCOUNT)):
+        raise PydanticCustomError("expected", "a ServiceAccount as system:serviceaccount:NAMESPACE:NAME")
     return text
 
 
@@ -33,12 +43,22 @@ class Client(Section):
 
     spiffe: Annotated[str, AfterValidator(_spiffe_id)] | None = None
     """SPIFFE ID in the client's certificate, for example spiffe://example.org/edge."""
-    subject: Annotated[str, Field(min_length=1)] | None = None
-    """Subject of the client's certificate as RFC 2253 writes it, for example CN=edge-1,O=Example."""
+    subject: Annotated[str, Field(min_length=1), AfterValidator(_subject)] | None = None
+    """Subject of the client's certificate as RFC 2253 writes it, for example CN=edge-1,O=Example; or a ServiceAccount whose token the client sends (`token_review`), as system:serviceaccount:NAMESPACE:NAME."""
     token_file: Filename | None = None
     """File with the bearer token that the client sends; with several, one a line, any of them will do."""
     groups: tuple[str, ...] = ()
     """Groups that the client may be given, as names or patterns (`*`, `?`, `[…]`)."""
+
+    @property
+    def account(self) -> str:
+        """The ServiceAccount that it must be, "" where it need not be one."""
+        return self.subject if self.subject is not None and self.subject.startswith(ACCOUNT) else ""
+
+    @property
+    def names_certificate(self) -> bool:
+        """Whether it is known by a certificate."""
+        return bool(self.spiffe or (self.subject and not self.account))
 
     @model_validator(mode="after")
     def _is_known_by_something(self) -> Self:
@@ -48,9 +68,9 @@ class Client(Section):
 
 
 class TokenReview(Section):
-    """Bearer tokens that the Kubernetes API server is asked about."""
+    """Bearer tokens that the API server of the source of kind `kubernetes` is asked about."""
 
-    audience: str
+    audience: Annotated[str, Field(min_length=1)]
     """Audience that a token must be meant for."""
 
 
@@ -60,7 +80,13 @@ class Auth(Section):
     clients: tuple[Client, ...] = ()
     """Who may connect; the first entry that fits counts. A list without entries lets nobody in."""
     token_review: TokenReview | None = None
-    """Have service account tokens checked by Kubernetes."""
+    """Have the tokens of ServiceAccounts checked by Kubernetes, for clients with such a `subject`."""
+
+    @model_validator(mode="after")
+    def _reviews_what_counts(self) -> Self:
+        if self.token_review is None and any(each.account for each in self.clients):
+            raise PydanticCustomError("expected", "xds.auth.token_review, since xds.auth.clients names ServiceAccounts")
+        return self
 
 
 class Xds(Section):
@@ -93,7 +119,7 @@ class Xds(Section):
 
     @model_validator(mode="after")
     def _asks_for_certificates_that_count(self) -> Self:
-        by_certificate = self.auth is not None and any(each.spiffe or each.subject for each in self.auth.clients)
+        by_certificate = self.auth is not None and any(each.names_certificate for each in self.auth.clients)
         if by_certificate and (self.tls is None or self.tls.client_ca is None):
             raise PydanticCustomError("expected", "xds.tls.client_ca, since xds.auth.clients names certificates")
         return self

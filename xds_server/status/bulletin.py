@@ -45,7 +45,7 @@ class Bulletin:
         self._seq = 0
         self._whole_before = 0
         """Who was told less than this is told everything."""
-        self._leader = False
+        self._is_leader: Callable[[], bool] = lambda: False
         self._leaving = False
         self._waiting = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -66,11 +66,9 @@ class Bulletin:
         if self._waiting:
             self._look_within(self._pause)
 
-    def lead(self, *, leader: bool) -> None:
-        """Tell whether this replica is the leader."""
-        if self._leader is not leader:
-            self._leader = leader
-            self._wake()
+    def lead(self, is_leader: Callable[[], bool]) -> None:
+        """Tell whether this replica is the leader; each answer says so as it is then."""
+        self._is_leader = is_leader
 
     def leave(self) -> None:
         """Tell for the last time: this process ends, and its streams have."""
@@ -112,7 +110,7 @@ class Bulletin:
                         break
                     shares[group] = of.get(group, NOTHING)
         head = (self.name, self.instance, self.started, self._seq)
-        return Report(*head, after is None, shares, self._leader, self._leaving)
+        return Report(*head, after is None, shares, self._is_leader(), self._leaving)
 
     def _arrange(self) -> None:
         """Have somebody look, where there is anybody to tell and something to look at."""

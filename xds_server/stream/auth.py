@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
+from xds_server.credentials.reviewed import ReviewedTokens
 from xds_server.credentials.tokens import TokenSet, read_tokens
 from xds_server.credentials.watched import Credentials, Watched
 from xds_server.settings.xds import Auth, Client
@@ -14,11 +15,15 @@ from xds_server.settings.xds import Auth, Client
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the transport has proved of a caller; what it lacks is "". The token is still to be looked at."""
+    """What a caller has proved; what it lacks is "". The token is still to be looked at.
+
+    `account` is the user name of the ServiceAccount whose token it is, once an API server has said so.
+    """
 
     spiffe: str = ""
     subject: str = ""
     token: str = field(default="", repr=False)
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +45,8 @@ CALLER: ContextVar[Identity] = ContextVar("caller")
 class Authenticator:
     """The entries of `xds.auth.clients` in their order; without any entry configured everybody is let in."""
 
-    def __init__(self, auth: Auth | None, credentials: Credentials) -> None:
-        """Read the token files.
+    def __init__(self, auth: Auth | None, credentials: Credentials, reviewed: ReviewedTokens | None = None) -> None:
+        """Read the token files; `reviewed` are the tokens of ServiceAccounts.
 
         Raises:
             CredentialError: one can't be used.
@@ -50,7 +55,18 @@ class Authenticator:
         self._asks = auth is not None and "clients" in auth.model_fields_set
         clients = auth.clients if auth is not None else ()
         self._entries = [_Entry(client, index, credentials) for index, client in enumerate(clients)]
+        self._reviewed = reviewed if any(client.account for client in clients) else None
         self.demand = _demand(clients)
+
+    async def reviewed(self, proof: Proof) -> Proof:
+        """The same with the ServiceAccount whose token it shows, where that may count.
+
+        Raises:
+            UnavailableError: That can't be told now.
+        """
+        if self._reviewed is None or not proof.token or any(entry.knows(proof.token) for entry in self._entries):
+            return proof
+        return replace(proof, account=await self._reviewed.account(proof.token) or "")
 
     def identify(self, proof: Proof) -> Identity | None:
         """Who it is; None when no entry fits. Where nobody is asked, it is what its certificate says."""
@@ -68,24 +84,33 @@ class _Entry:
         if (path := client.token_file) is not None:
             self._tokens = credentials.watch(f"xds.auth.clients[{index}].token_file", [path], lambda: read_tokens(path))
 
+    def knows(self, token: str) -> bool:
+        """Whether its file holds that token."""
+        return self._tokens is not None and self._tokens.value.holds(token)
+
     def fits(self, proof: Proof) -> bool:
         client = self._client
+        # A certificate can say what it likes, so it never stands for a ServiceAccount.
+        subject = proof.account if client.account else proof.subject
         return (
             client.spiffe in (None, proof.spiffe)
-            and client.subject in (None, proof.subject)
-            and (self._tokens is None or self._tokens.value.holds(proof.token))
+            and client.subject in (None, subject)
+            and (self._tokens is None or self.knows(proof.token))
         )
 
     def identity(self, proof: Proof) -> Identity:
         path = self._client.token_file
-        return Identity(proof.spiffe or proof.subject or (f"token {path.name}" if path else ""), self._client.groups)
+        name = self._client.account or proof.spiffe or proof.subject or (f"token {path.name}" if path else "")
+        return Identity(name, self._client.groups)
 
 
 def _demand(clients: Sequence[Client]) -> str:
     """What a caller must show, in words for its log."""
     ways = []
-    if any(each.spiffe or each.subject for each in clients):
+    if any(each.names_certificate for each in clients):
         ways.append("with a client certificate")
+    if any(each.account for each in clients):
+        ways.append("with the token of a ServiceAccount as bearer token in the metadata `authorization`")
     if any(each.token_file for each in clients):
         ways.append("with a bearer token in the metadata `authorization`")
     return (

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import grpc
 import grpc.aio
 
+from xds_server.credentials.reviewed import UnavailableError
 from xds_server.credentials.tokens import bearer
 from xds_server.stream.auth import CALLER, Authenticator, Proof
 from xds_server.stream.turned_away import TurnedAway
@@ -36,7 +37,11 @@ class Doorkeeper:
         return _Guarded(handlers, self._open, self._ask)
 
     async def _ask(self, context: Context) -> None:
-        identity = self._auth.identify(proof_of(context))
+        try:
+            identity = self._auth.identify(await self._auth.reviewed(proof_of(context)))
+        except UnavailableError as error:
+            self._turned_away.unsure(str(context.peer()), error)
+            await context.abort(grpc.StatusCode.UNAVAILABLE, f"nobody can be asked about this token now: {error}")
         if identity is not None:
             CALLER.set(identity)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import structlog
 from cachetools import TTLCache
 
+from xds_server.credentials.reviewed import UnavailableError
 from xds_server.status.audit import Audit
 from xds_server.status.audit_entry import Action
 from xds_server.stream.admission import DeniedError
@@ -33,6 +34,12 @@ class TurnedAway:
         self._meter.rejected("unauthenticated")
         if self._is_news(peer.rpartition(":")[0]):
             _log.warning("xds_unauthenticated", peer=peer)
+
+    def unsure(self, peer: str, error: UnavailableError) -> None:
+        """Somebody shows a token about which nobody can be asked now."""
+        self._meter.rejected("not_reviewed")
+        if self._is_news(str(error)):
+            _log.warning("xds_token_not_reviewed", peer=peer, error=str(error))
 
     def denied(self, peer: str, error: DeniedError) -> None:
         """A known caller asked for a group that is not its own."""

@@ -19,7 +19,7 @@ TLS = "tls: {cert: c, key: k}"
         ("xds: {address: '10.0.0.1:1'}\nadmin: {address: 'host.example:2'}", ["xds", "admin"]),
         (f"xds: {{address: '0.0.0.0:1', {TLS}}}", []),
         ("xds: {address: '0.0.0.0:1', auth: {clients: [{token_file: t}]}}", []),
-        ("xds: {address: '0.0.0.0:1', auth: {token_review: {audience: a}}}", ["xds"]),
+        ("sources: [{kind: kubernetes}]\nxds: {address: '0.0.0.0:1', auth: {token_review: {audience: a}}}", ["xds"]),
         (f"admin: {{address: '0.0.0.0:1', {TLS}}}", []),
         ("admin: {address: '0.0.0.0:1', tokens: {reader: r}}", []),
         ("admin: {address: '0.0.0.0:1', tokens: {operator: o}}", []),

@@ -126,14 +126,12 @@ async def test_to_whom_another_process_told_something_everything_is_told() -> No
     assert (await world.bulletin.report(world.bulletin.instance, 10_000, 10)).whole
 
 
-async def test_leading_and_leaving_are_told_at_once() -> None:
+async def test_who_leads_is_told_by_each_answer_and_leaving_at_once() -> None:
     world = World(groups=1)
     reader = Reader(world)
     await reader.ask()
-    asking = asyncio.create_task(reader.ask())
-    await asyncio.sleep(0.1)
-    world.bulletin.lead(leader=True)
-    assert (await asking).leader
+    world.bulletin.lead(lambda: True)
+    assert (await reader.ask()).leader
     asking = asyncio.create_task(reader.ask())
     await asyncio.sleep(0.1)
     world.bulletin.leave()

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from tests.support.tokens import jwt
+from xds_server.credentials.reviewed import ReviewedTokens
 from xds_server.credentials.watched import Credentials
 from xds_server.settings.xds import Auth, Client
 from xds_server.status.audit import Audit
@@ -105,3 +107,45 @@ def test_who_is_turned_away_again_and_again_is_counted_each_time_and_told_once()
     assert len(entry.reason) < 400
     counted = dict(metrics._counters[names.REQUESTS_REJECTED].read())
     assert counted == {("denied",): 5, ("unauthenticated",): 6}
+
+
+ACCOUNT = "system:serviceaccount:edge:a"
+
+
+def test_the_subject_of_a_certificate_is_no_account_and_an_account_is_no_certificate() -> None:
+    auth = Auth.model_validate(
+        {
+            "clients": [{"subject": ACCOUNT, "groups": ["a"]}, {"subject": "CN=b", "groups": ["b"]}],
+            "token_review": {"audience": "tidegate"},
+        }
+    )
+    asks = Authenticator(auth, Credentials())
+    assert asks.identify(Proof(subject=ACCOUNT, token="t")) is None
+    assert asks.identify(Proof(account="CN=b")) is None
+    assert asks.identify(Proof(account=ACCOUNT)) == Identity(ACCOUNT, ("a",))
+    assert asks.identify(Proof(subject="CN=b", account=ACCOUNT)) == Identity(ACCOUNT, ("a",)), "the first that fits"
+    assert "ServiceAccount" in asks.demand
+
+
+async def test_tokens_that_a_file_holds_are_not_asked_about(token: Path) -> None:
+    asked: list[str] = []
+
+    async def review(shown: str, _audience: str) -> str | None:
+        asked.append(shown)
+        return ACCOUNT
+
+    clients = ({"token_file": str(token), "groups": ["f"]}, {"subject": ACCOUNT, "groups": ["a"]})
+    auth = Auth.model_validate({"clients": clients, "token_review": {"audience": "tidegate"}})
+    asks = Authenticator(auth, Credentials(), ReviewedTokens(review, "tidegate"))
+    assert await asks.reviewed(Proof(token="right")) == Proof(token="right")
+    assert await asks.reviewed(Proof()) == Proof()
+    assert asked == []
+    shown = jwt(audience="tidegate")
+    assert await asks.reviewed(Proof(token=shown)) == Proof(token=shown, account=ACCOUNT)
+    assert asked == [shown]
+    without = Authenticator(
+        Auth.model_validate({"clients": clients[:1], "token_review": {"audience": "tidegate"}}),
+        Credentials(),
+        ReviewedTokens(review, "tidegate"),
+    )
+    assert await without.reviewed(Proof(token=shown)) == Proof(token=shown), "nobody could be known by it"
