@@ -10,14 +10,15 @@ from aiohttp import web
 
 
 class Backend:
-    """An HTTP/1.1 server on a free port of 127.0.0.1 that answers every request with its name.
+    """An HTTP/1.1 server on a free port of this machine that answers every request with its name.
 
     `async with` starts and stops it. `tls` makes it an HTTPS server.
     """
 
-    def __init__(self, name: str, tls: ssl.SSLContext | None = None) -> None:
-        """Prepare the backend; nothing listens yet."""
+    def __init__(self, name: str, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> None:
+        """Prepare the backend, at address `host`; nothing listens yet."""
         self.name = name
+        self.host = host
         self.port = 0
         self.served = 0
         self._tls = tls
@@ -30,7 +31,7 @@ class Backend:
         server = web.Server(self._answer, access_log=None, keepalive_timeout=3600)
         self._runner = web.ServerRunner(server, shutdown_timeout=1)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port, ssl_context=self._tls)
+        site = web.TCPSite(self._runner, self.host, self.port, ssl_context=self._tls)
         await site.start()
         self.port = int(self._runner.addresses[0][1])
         return self

@@ -30,10 +30,16 @@ def service(name: str, *, namespace: str = DEFAULT, **port: Any) -> Manifest:
 
 
 def endpoint_slice(
-    of: str, *, port: int | None = None, ready: bool = True, number: int = 0, namespace: str = DEFAULT
+    of: str,
+    *,
+    port: int | None = None,
+    ready: bool = True,
+    number: int = 0,
+    namespace: str = DEFAULT,
+    address: str = "127.0.0.1",
 ) -> Manifest:
-    """A slice of service `of` with one endpoint on this machine; without a port there is none in it."""
-    endpoint = {"addresses": ["127.0.0.1"], "conditions": {"ready": ready}}
+    """A slice of service `of` with one endpoint, on this machine by default; without a port there is none in it."""
+    endpoint = {"addresses": [address], "conditions": {"ready": ready}}
     labels = {"kubernetes.io/service-name": of}
     return {
         "apiVersion": "discovery.k8s.io/v1",
