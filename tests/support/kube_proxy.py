@@ -50,13 +50,17 @@ Answer = Callable[[Asked], web.StreamResponse | None]
 
 
 class KubeProxy:
-    """Stands before `target` with the API server's certificate, and passes on who asks by token only."""
+    """Stands before `target` with the API server's certificate, and passes on who asks by token only.
+
+    All requests come later by `delay` seconds, and each by what `late` says of it.
+    """
 
     def __init__(self, target: str, context: ssl.SSLContext, server: ssl.SSLContext) -> None:
         self._target, self._context, self._server = target, context, server
         self.asked: list[Asked] = []
         self.answers: list[Answer] = []
         self.delay = 0.0
+        self.late: Callable[[Asked], float] = lambda _: 0.0
         self.port = 0
         self._runner = web.AppRunner(self._application(), shutdown_timeout=0.1)
         self._session: aiohttp.ClientSession | None = None
@@ -120,8 +124,8 @@ class KubeProxy:
         asked = Asked(loop.time(), request.method, request.path, dict(request.query), token)
         self.asked.append(asked)
         try:
-            if self.delay:
-                await asyncio.sleep(self.delay)
+            if delay := self.delay + self.late(asked):
+                await asyncio.sleep(delay)
             for answer in tuple(self.answers):
                 if (given := answer(asked)) is not None:
                     return given

@@ -67,6 +67,21 @@ class KubeWorld:
         """Apply these."""
         await asyncio.to_thread(self.kube.apply, list(manifests))
 
+    async def led_elsewhere(self) -> Json:
+        """The section `kubernetes` of a Tidegate that never leads: someone holds the Lease, so it writes nothing."""
+        lease = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "held", "namespace": self.namespace},
+            "spec": {
+                "holderIdentity": "someone",
+                "leaseDurationSeconds": 3600,
+                "renewTime": "2026-01-01T00:00:00.000000Z",
+            },
+        }
+        await self.put(lease)
+        return {"leader_election": {"name": "held", "namespace": self.namespace}}
+
     async def drop(self, *manifests: Manifest) -> None:
         """Delete these."""
         for each in manifests:
@@ -103,7 +118,10 @@ class KubeWorld:
     def _decoded(body: bytes, resource: Resource) -> Iterable[Object]:
         decoder = ItemDecoder("kubernetes", resource.api_version, resource.kind)
         for raw in page_of(body).items or ():
-            found = decoder(object_of(raw, resource).body)
+            whole = object_of(raw, resource)
+            if whole.meta.deleted and resource is DYNAMIC_GATEWAYS:
+                continue
+            found = decoder(whole.body)
             assert isinstance(found, Object), found
             yield found
 
