@@ -15,6 +15,7 @@ from k8s_source.client.errors import ApiError
 from k8s_source.client.times import micro_time
 from k8s_source.lease.lock import LeaseLock
 from k8s_source.lease.record import Record, Seen
+from tests.support import granted
 from tests.support.candidate import LEASE, TIMINGS, Candidate, acts
 from tests.support.fleet import SLACK
 from tests.support.kube import Kube, StartKube
@@ -30,7 +31,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     started: list[Candidate] = []
 
     def one(kube: Kube, namespace: str, name: str, skew: float = 0.0) -> Candidate:
-        started.append(Candidate(tmp_path, kube.kubeconfig, namespace, name, skew))
+        started.append(Candidate(tmp_path, granted.kubeconfig(kube, namespace), namespace, name, skew))
         return started[-1]
 
     yield one

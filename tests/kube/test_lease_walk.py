@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import granted
 from tests.support.candidate import TIMINGS, Act, Candidate, acts
 from tests.support.kube import Kube, StartKube
 
@@ -22,6 +23,7 @@ class Walk:
 
     def __init__(self, kube: Kube, folder: Path, chance: random.Random) -> None:
         self.kube = kube
+        self.config = granted.kubeconfig(kube, "default")
         self.folder = folder
         self.chance = chance
         self.all: list[Candidate] = []
@@ -30,7 +32,7 @@ class Walk:
 
     def start(self) -> Candidate:
         skew = self.chance.uniform(-1e6, 1e6)
-        self.all.append(Candidate(self.folder, self.kube.kubeconfig, "default", f"c{len(self.all)}", skew))
+        self.all.append(Candidate(self.folder, self.config, "default", f"c{len(self.all)}", skew))
         return self.all[-1]
 
     def step(self) -> None:

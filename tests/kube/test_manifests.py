@@ -14,9 +14,8 @@ from tests.support.kube import Kube
 from tests.support.kube_client import Object, RefusedError
 from tests.support.kustomize import DEPLOY, of_kind, rendered, run
 
-SYSTEM = "tidegate-system"
 OVERLAYS = [".", "overlays/ha", "overlays/namespaced", "samples"]
-COMPONENTS = ["prometheus", "state-volume"]
+COMPONENTS = ["prometheus", "state-volume", "token-review"]
 FOREIGN = ("PodMonitor", "Certificate", "Issuer")
 """Kinds of other projects, which no plain API server knows."""
 

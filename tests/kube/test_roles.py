@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.fleet import SLACK
+from tests.support.granted import SYSTEM
 from tests.support.kube import Kube
 from tests.support.kube_client import Object
 from tests.support.kustomize import DEPLOY, of_kind, rendered
 
-SYSTEM = "tidegate-system"
 GATEWAYS = "gateway.tidegate.dev/dynamicgateways"
 WRITES = ("create", "update", "patch", "delete")
 ROLES = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from k8s_source.crds.build import definitions
 from tests.conformance.client import Answer, Stream, accept, connect
 from tests.conformance.wire import Variant
+from tests.support import granted
 from tests.support.kube import Kube
 from tests.support.kube_client import Object, RefusedError
 from xds_server.demo.control_plane import ControlPlane
@@ -82,10 +83,9 @@ class Shop:
         self._stack = stack
 
     async def plane(self, *, server: str = "", settings: Mapping[str, Any] | None = None) -> ControlPlane:
-        """Start a Tidegate of this namespace, as a user of its own (`plane-0`, …); `server` is another way to the API server."""
+        """Start a Tidegate of this namespace, with the rights of deploy/; `server` is another way to the API server."""
         name = f"plane-{len(self.planes)}"
-        user = self.kube.pki.user(name, "system:masters")
-        config = self.kube.write_kubeconfig(f"{self.namespace}-{name}", user=user, server=server)
+        config = await asyncio.to_thread(granted.kubeconfig, self.kube, self.namespace, server=server)
         source = {"kind": "kubernetes", "kubeconfig": str(config), "namespaces": [self.namespace]}
         election = {"namespace": self.namespace, **LEASE}
         given = {"kubernetes": {"leader_election": election, "deprogram_timeout": "3s"}, **(settings or {})}

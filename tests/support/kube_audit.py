@@ -1,0 +1,90 @@
+"""The audit log of an API server: who asked for what, and what of a role was used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.support.kube_client import Object
+from tests.support.kustomize import of_kind
+
+POLICY: Object = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived", "Panic"],
+    "rules": [{"level": "Metadata"}],
+}
+"""All requests, without their bodies; a watch as soon as it is answered."""
+
+
+@dataclass(frozen=True)
+class Right:
+    """A verb on a resource (`GROUP/RESOURCE` or `GROUP/RESOURCE/SUBRESOURCE`) in a namespace; "" is all of them."""
+
+    namespace: str
+    resource: str
+    verb: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request of an account."""
+
+    right: Right
+    name: str
+    code: int
+
+
+class AuditLog:
+    """The log of one API server; `flags` are for its start."""
+
+    def __init__(self, folder: Path, name: str = "audit") -> None:
+        """Write the policy."""
+        self._path = folder / f"{name}.log"
+        policy = folder / f"{name}-policy.json"
+        policy.write_bytes(msgspec.json.encode(POLICY))
+        self.flags = (f"--audit-policy-file={policy}", f"--audit-log-path={self._path}")
+
+    def of_account(self, namespace: str, name: str) -> list[Asked]:
+        """What a ServiceAccount has asked for of objects, with or without success."""
+        user = f"system:serviceaccount:{namespace}:{name}"
+        return [_asked(each) for each in self._entries() if each["user"]["username"] == user and "objectRef" in each]
+
+    def _entries(self) -> Iterator[dict[str, Any]]:
+        for line in self._path.read_bytes().splitlines():
+            yield msgspec.json.decode(line)
+
+
+def granted(objects: list[Object], namespace: str, account: str) -> set[Right]:
+    """What the roles that are bound to a ServiceAccount give it."""
+    roles = {(each["kind"], each["metadata"]["name"]): each for each in of_kind(objects, "Role", "ClusterRole")}
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
+    return {
+        Right(binding["metadata"].get("namespace", ""), f"{group}/{resource}", verb)
+        for binding in of_kind(objects, "RoleBinding", "ClusterRoleBinding")
+        if subject in binding["subjects"]
+        for rule in roles[binding["roleRef"]["kind"], binding["roleRef"]["name"]]["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def unused(rights: set[Right], asked: list[Asked]) -> set[Right]:
+    """Those that no request has made use of."""
+    done = {each.right for each in asked}
+    anywhere = {(each.resource, each.verb) for each in done}
+    return {
+        each for each in rights if (each not in done if each.namespace else (each.resource, each.verb) not in anywhere)
+    }
+
+
+def _asked(entry: dict[str, Any]) -> Asked:
+    what = entry["objectRef"]
+    parts = [what.get("apiGroup", ""), what["resource"], *filter(None, [what.get("subresource")])]
+    right = Right(what.get("namespace", ""), "/".join(parts), entry["verb"])
+    return Asked(right, what.get("name", ""), entry.get("responseStatus", {}).get("code", 0))
