@@ -14,7 +14,7 @@ SILENT = "Silent"
 """The reason of a watch that was given up because nothing came any more."""
 
 SHORT = "ShortWatch"
-"""The reason of a watch that the server ended at once and without an event."""
+"""The reason of a watch that the server ended at once and without an event, or before the list was whole."""
 
 GOOD_WHILE = 30.0
 """Seconds that a watch must have lived for the next failure to count as the first."""
@@ -44,13 +44,13 @@ class Plan:
     failures: int = 0
     has_streams: bool = True
     pages: bool = True
-    _was_silent: bool = False
+    _was_unfinished: bool = False
     _failed_at: str = ""
 
     @property
     def streams(self) -> bool:
         """Whether the next list is to be streamed."""
-        return self.has_streams and not self._was_silent
+        return self.has_streams and not self._was_unfinished
 
     def reached(self, version: str) -> None:
         """An event or a bookmark told its version: it goes on. One that tells none changes nothing."""
@@ -60,7 +60,7 @@ class Plan:
     def listed(self, version: str) -> None:
         """Everything was read, as of this version."""
         self.version = version
-        self.pages, self._was_silent = True, False
+        self.pages, self._was_unfinished = True, False
 
     def start_over(self) -> None:
         """List anew: what was known to the server by version is not any more."""
@@ -94,7 +94,7 @@ class Plan:
 
     def _has_learnt(self, error: ApiError) -> bool:
         """A list failed: whether another way to read it is there. A page may expire before the next one is asked for."""
-        self._was_silent = error.reason == SILENT
+        self._was_unfinished = error.reason in {SILENT, SHORT}
         if self.streams and error.status in _NO_STREAMS:
             self.has_streams = False
             return True

@@ -163,32 +163,25 @@ async def _pump(found: aiohttp.ClientResponse, response: web.StreamResponse, ask
     await response.write_eof()
 
 
-def refusal(code: int, reason: str, message: str = "refused by the proxy", **headers: str) -> web.Response:
+def status(code: int, reason: str, message: str = "refused by the proxy") -> dict[str, object]:
+    """A `metav1.Status`."""
+    said = {"status": "Failure", "code": code, "reason": reason, "message": message}
+    return {"kind": "Status", "apiVersion": "v1", **said}
+
+
+def refusal(code: int, reason: str, message: str = "refused by the proxy") -> web.Response:
     """An answer that is a `metav1.Status`."""
-    status = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "status": "Failure",
-        "code": code,
-        "reason": reason,
-        "message": message,
-    }
-    return web.json_response(
-        status, status=code, headers={name.replace("_", "-"): text for name, text in headers.items()}
-    )
+    return web.json_response(status(code, reason, message), status=code)
+
+
+def error_line(code: int, reason: str, message: str = "refused by the proxy") -> bytes:
+    """An ERROR event of a watch, without the end of its line."""
+    return msgspec.json.encode({"type": "ERROR", "object": status(code, reason, message)})
 
 
 def error_event(code: int, reason: str, message: str = "refused by the proxy") -> web.Response:
     """A watch of one ERROR event, in a reply that is not chunked and does not end its line."""
-    status = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "status": "Failure",
-        "code": code,
-        "reason": reason,
-        "message": message,
-    }
-    return web.Response(body=msgspec.json.encode({"type": "ERROR", "object": status}), content_type="application/json")
+    return web.Response(body=error_line(code, reason, message), content_type="application/json")
 
 
 def each_once(answers: Sequence[web.StreamResponse], when: Callable[[Asked], bool]) -> Answer:

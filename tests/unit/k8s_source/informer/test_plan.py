@@ -122,9 +122,10 @@ def test_a_server_that_streams_no_lists_is_asked_for_pages_at_once_and_from_then
     assert plan.failed(ApiError(status, "Invalid", "still")) > 0
 
 
-def test_a_streamed_list_that_falls_silent_is_followed_by_one_in_pages() -> None:
+@pytest.mark.parametrize("reason", [SILENT, SHORT])
+def test_a_streamed_list_that_is_never_whole_is_followed_by_one_in_pages(reason: str) -> None:
     plan = Plan()
-    plan.failed(ApiError(0, SILENT, ""))
+    plan.failed(ApiError(0, reason, ""))
     assert not plan.streams
     plan.listed("7")
     assert plan.streams
