@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from xds_server.admin.answers import answer, number
+from xds_server.admin.answers import answer, encoded, number
 from xds_server.admin.deps import DEPS
-from xds_server.admin.replica_shapes import shape_of
+from xds_server.admin.replica_shapes import group_of, head_of
 
 MOST_WAIT = 60
 """Seconds for which an answer is put off at most."""
@@ -20,4 +20,6 @@ async def tell(request: web.Request) -> web.Response:
     instance, after = request.query.get("instance", ""), number(request, "after", MOST_SEQ)
     wait = number(request, "wait", MOST_WAIT)
     bulletin = request.app[DEPS].bulletin
-    return answer(shape_of(await bulletin.report(instance, after or 0, float(wait or 0))))
+    report = await bulletin.report(instance, after or 0, float(wait or 0))
+    groups = await encoded(report.shares.items(), lambda each: group_of(*each))
+    return answer({**head_of(report), "groups": groups})

@@ -50,21 +50,21 @@ class Replica(Struct):
     groups: list[ReplicaGroup]
 
 
-def shape_of(report: Report) -> Replica:
-    """A report as it is sent."""
-    return Replica(
-        report.replica,
-        report.instance,
-        report.started,
-        report.seq,
-        report.whole,
-        report.leader,
-        report.leaving,
-        [_group(name, share) for name, share in report.shares.items()],
-    )
+def head_of(report: Report) -> dict[str, object]:
+    """A report as it is sent, but for its groups."""
+    return {
+        "replica": report.replica,
+        "instance": report.instance,
+        "started": report.started,
+        "seq": report.seq,
+        "whole": report.whole,
+        "leader": report.leader,
+        "leaving": report.leaving,
+    }
 
 
-def _group(name: str, share: Share) -> ReplicaGroup:
+def group_of(name: str, share: Share) -> ReplicaGroup:
+    """One of its groups."""
     refusal = share.refusal
     said = ShareRefusal(refusal.node, refusal.type, refusal.name, refusal.message) if refusal is not None else None
     return ReplicaGroup(name, share.version, share.connected, share.acked, share.nacked, share.envoys, said)

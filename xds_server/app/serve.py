@@ -90,7 +90,7 @@ async def _open(app: App, settings: Settings, address_file: Path | None) -> dict
 
 async def _close(app: App) -> None:
     await app.xds.stop()
-    app.replicating.bulletin.leave()
+    await app.replicating.bulletin.leave()
     if app.flow.preflight is not None:
         app.flow.preflight.close()
     app.telling.bus.close()

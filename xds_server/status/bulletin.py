@@ -19,6 +19,9 @@ PAUSE = 0.1
 AGAIN = 1.0
 """Seconds after which a group is looked at again in which not everything is accepted: not every way out of that is told."""
 
+_SLICE = 0.002
+"""Seconds of looking after which others get their turn."""
+
 _PART = 20
 """Looking takes at most one part in so many of the time."""
 
@@ -38,6 +41,9 @@ class Bulletin:
         self._tracker = tracker
         self._touched = {group.name for group in groups}
         self._unsettled: set[str] = set()
+        self._batch: list[str] = []
+        """What is being looked at."""
+        self._took = 0.0
         self._shares: dict[str, Share] = {}
         self._seqs: dict[str, int] = {}
         """By group when it last changed, the newest last."""
@@ -70,10 +76,10 @@ class Bulletin:
         """Tell whether this replica is the leader; each answer says so as it is then."""
         self._is_leader = is_leader
 
-    def leave(self) -> None:
+    async def leave(self) -> None:
         """Tell for the last time: this process ends, and its streams have."""
+        await self._look_at_all()
         self._leaving = True
-        self._look()
         self._wake()
 
     async def report(self, instance: str, after: int, within: float) -> Report:
@@ -81,8 +87,8 @@ class Bulletin:
 
         To whom another instance told something, or nobody did, or who asks after too long: everything, at once.
         """
-        if self._touched and asyncio.get_running_loop().time() >= self._rested:
-            self._look()
+        if self._batch or (self._touched and asyncio.get_running_loop().time() >= self._rested):
+            await self._look_at_all()
         is_known = instance == self.instance and self._whole_before <= after <= self._seq
         if is_known:
             self._waiting += 1
@@ -131,22 +137,39 @@ class Bulletin:
             self._timer = None
 
     def _look(self) -> None:
+        """Look at what was touched before, for a moment; at the rest a little later, when others had their turn."""
         self._stop_timer()
-        since, touched = time.perf_counter(), self._touched | self._unsettled
-        self._touched, self._unsettled = set(), set()
-        is_news = False
-        for group in touched:
-            share = self.share(group)
-            if not share.is_settled:
-                self._unsettled.add(group)
-            if share != self._shares.get(group, NOTHING):
-                self._note(group, share)
-                is_news = True
-        self._pause = max(PAUSE, _PART * (time.perf_counter() - since))
-        self._rested = asyncio.get_running_loop().time() + self._pause
+        if not self._batch:
+            self._batch, self._took = [*self._touched, *(self._unsettled - self._touched)], 0.0
+            self._touched, self._unsettled = set(), set()
+        since, is_news = time.perf_counter(), False
+        while self._batch and time.perf_counter() - since < _SLICE:
+            is_news |= self._look_at(self._batch.pop())
+        self._took += time.perf_counter() - since
         if is_news:
             self._wake()
+        if self._batch:
+            self._timer = asyncio.get_running_loop().call_later(0, self._look)
+            return
+        self._pause = max(PAUSE, _PART * self._took)
+        self._rested = asyncio.get_running_loop().time() + self._pause
         self._arrange()
+
+    def _look_at(self, group: str) -> bool:
+        """Whether there is anything new to tell of a group."""
+        share = self.share(group)
+        if not share.is_settled:
+            self._unsettled.add(group)
+        is_news = share != self._shares.get(group, NOTHING)
+        if is_news:
+            self._note(group, share)
+        return is_news
+
+    async def _look_at_all(self) -> None:
+        self._look()
+        while self._batch:
+            await asyncio.sleep(0)
+            self._look()
 
     def _note(self, group: str, share: Share) -> None:
         self._seqs.pop(group, None)

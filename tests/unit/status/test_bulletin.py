@@ -134,7 +134,7 @@ async def test_who_leads_is_told_by_each_answer_and_leaving_at_once() -> None:
     assert (await reader.ask()).leader
     asking = asyncio.create_task(reader.ask())
     await asyncio.sleep(0.1)
-    world.bulletin.leave()
+    await world.bulletin.leave()
     last = await asking
     assert (last.leaving, last.leader) == (True, True)
     assert (await reader.ask()).leaving, "who asks later is told, too"
