@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -22,6 +22,9 @@ LOOK = 10.0
 
 FORCED = 1.0
 """Seconds between two readings that refusals ask for: a plug-in is a program that may ask far away."""
+
+READ_TIMEOUT = 30.0
+"""Seconds for a reading: a plug-in may ask a person, or somebody who does not answer."""
 
 _Signature = tuple[tuple[int, int, int] | None, ...]
 
@@ -42,19 +45,14 @@ class Session:
     reading: Reading
     signature: _Signature
     rest: RESTClientObject
+    identity: tuple[object, ...]
     users: int = 0
     retired: bool = False
-    authorization: str = field(init=False)
-    identity: tuple[object, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        """What tells it from another session. The last end of line of a file is no part of a token."""
-        had = self.reading.configuration
-        self.authorization = had.api_key.get("BearerToken", "").strip()
-        files = (had.ssl_ca_cert, had.cert_file, had.key_file)
-        contents = (Path(each).read_bytes() if each else b"" for each in files)
-        told = (had.host, had.proxy, had.tls_server_name, had.verify_ssl)
-        self.identity = (self.authorization, *told, *contents)
+    @property
+    def authorization(self) -> str:
+        """The header's value, "" for none."""
+        return str(self.identity[0])
 
     @property
     def base(self) -> str:
@@ -131,13 +129,32 @@ class Credentials:
     async def _made(self, files: tuple[Path, ...]) -> Session:
         self._looked = self._now()
         before = _signature(files)
-        reading = await self._read()
+        try:
+            async with asyncio.timeout(READ_TIMEOUT):
+                reading = await self._read()
+        except TimeoutError as error:
+            raise ApiError(0, "Credentials", f"not read within {READ_TIMEOUT:g} s: does a plug-in hang?") from error
         # As they were before: what changes while it is read counts as changed at the next look.
         signature = before if reading.files == files else _signature(reading.files)
         try:
-            return Session(reading, signature, RESTClientObject(reading.configuration))
+            identity = _identity(reading.configuration)
+            rest = RESTClientObject(reading.configuration)
         except OSError as error:  # ssl.SSLError is one: a certificate without its key, half a file
             raise ApiError(0, "Credentials", str(error)) from error
+        return Session(reading, signature, rest, identity)
+
+
+def _identity(configuration: Configuration) -> tuple[object, ...]:
+    """What tells one session from another. Raises OSError."""
+    files = (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file)
+    contents = (Path(each).read_bytes() if each else b"" for each in files)
+    told = (configuration.host, configuration.proxy, configuration.tls_server_name, configuration.verify_ssl)
+    return (_authorization(configuration), *told, *contents)
+
+
+def _authorization(configuration: Configuration) -> str:
+    # The last end of line of a file is no part of a token.
+    return str(configuration.api_key.get("BearerToken", "")).strip()
 
 
 def _signature(files: tuple[Path, ...]) -> _Signature:

@@ -33,6 +33,8 @@ class Watch(Generic[T]):
         self._listing = None if plan.version else Listing(view, target, tools)
         self._lasts = tools.tuning.watch_timeout * random.uniform(0.5, 1)  # noqa: S311 - no secret
         self._events = 0
+        self._is_told = False
+        self._timer: asyncio.TimerHandle | None = None
         self.saw_bookmark = False
         self.is_silent = False
         """Whether it was too quiet for too long, before its server was to end it."""
@@ -65,6 +67,8 @@ class Watch(Generic[T]):
                 await self._read(dog)
             finally:
                 dog.stop()
+                if self._timer is not None:
+                    self._timer.cancel()
 
     async def _read(self, dog: Watchdog) -> None:
         turns = Turns()
@@ -73,12 +77,13 @@ class Watch(Generic[T]):
         stream = self._tools.api.stream(self._view.path, query=self._query(), idle=idle, opened=self._opened)
         async with aclosing(stream) as lines:
             async for line in lines:
-                if dog.hear() and self._listing is None:
-                    self._target.told(Phase.WATCHING)
+                if dog.hear():
+                    self._is_told = False
                 self._target.heard()
                 self._take(event_of(line))
                 if self._listing is None:
                     dog.quiet = self._quiet
+                    self._tell_good()
                 await turns.take()
 
     def _query(self) -> tuple[tuple[str, str], ...]:
@@ -89,6 +94,12 @@ class Watch(Generic[T]):
     def _opened(self) -> None:
         self._target.heard()
         if self._listing is None:
+            # Not at once: a version that is too old is often told by the first event of a watch.
+            self._timer = asyncio.get_running_loop().call_later(SHORTEST, self._tell_good)
+
+    def _tell_good(self) -> None:
+        if not self._is_told:
+            self._is_told = True
             self._target.told(Phase.WATCHING)
 
     def _tell_silence(self) -> None:
@@ -112,7 +123,6 @@ class Watch(Generic[T]):
         elif bookmark.ends_list:
             self._plan.listed(self._listing.end(bookmark.version))
             self._listing = None
-            self._target.told(Phase.WATCHING)
 
     def _take_object(self, event: Event) -> None:
         found = object_of(event.object, self._view.resource)

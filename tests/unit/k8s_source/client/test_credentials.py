@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from kubernetes_asyncio.client import Configuration
 
 from k8s_source.client.credentials import FORCED, LOOK, Credentials, Reading
 from k8s_source.client.errors import ApiError
+from tests.support.certificates import Authority
 
 
 @dataclass
@@ -116,3 +118,34 @@ async def test_a_plug_in_is_asked_again_before_its_credential_ends(reader: Reade
     reader.now += LOOK
     await token_of(credentials)
     assert len(reader.readings) == 2
+
+
+async def test_a_plug_in_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("k8s_source.client.credentials.READ_TIMEOUT", 0.01)
+
+    async def hang() -> Reading:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    with pytest.raises(ApiError, match="does a plug-in hang"):
+        await token_of(Credentials(hang))
+
+
+async def test_a_certificate_that_is_half_written_leaves_the_last_one_in_use(tmp_path: Path) -> None:
+    now = [1000.0]
+    authority = tmp_path / "ca.crt"
+    authority.write_text(Authority().certificate)
+
+    async def read() -> Reading:
+        configuration = Configuration(host="https://127.0.0.1:1", ssl_ca_cert=str(authority))
+        return Reading(configuration, (authority,))
+
+    credentials = Credentials(read, lambda: now[0])
+    async with credentials.session() as first:
+        pass
+    for content in (Authority().certificate[:200], None, Authority().certificate):
+        authority.write_text(content) if content else authority.unlink()
+        now[0] += LOOK
+        async with credentials.session() as later:
+            assert (later is first) == (content is None or len(content) == 200)
+    await credentials.close()
