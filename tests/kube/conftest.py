@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from k8s_source.client.api import Api
 from k8s_source.client.connect import Connection, connect
+from tests.support.fleet import Fleet
 from tests.support.kube import Kube, StartKube, missing
 from tests.support.kube_proxy import KubeProxy
 
@@ -53,6 +55,13 @@ def own_kube(tmp_path: Path) -> Iterator[StartKube]:
     yield started
     for server in servers:
         server.stop()
+
+
+@pytest.fixture
+async def fleet(tmp_path: Path) -> AsyncIterator[Fleet]:
+    """Starts Tidegate and Envoys for this test."""
+    async with AsyncExitStack() as stack:
+        yield Fleet(tmp_path, stack)
 
 
 @pytest.fixture

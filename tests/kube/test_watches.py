@@ -17,7 +17,8 @@ from tests.support.counts import long_or_short
 from tests.support.fleet import SLACK
 from tests.support.kube import Kube
 from tests.support.kube_proxy import Asked, KubeProxy, each_once, error_event, refusal
-from tests.support.kube_world import KubeWorld, counts, definition, metric, settings, source
+from tests.support.kube_shop import install
+from tests.support.kube_world import KubeWorld, counts, metric, settings, source
 from xds_server.demo.control_plane import ControlPlane
 from xds_server.demo.manifests import Manifest
 from xds_server.demo.polling import until
@@ -40,7 +41,7 @@ class Scene:
 
     async def start(self, stack: AsyncExitStack, user: Manifest | None = None, **more: Any) -> ControlPlane:
         world = self.world
-        await asyncio.to_thread(world.kube.apply, [definition()])
+        await asyncio.to_thread(install, world.kube)
         await world.put(*(each for name in "abcd" for each in world.backend(name)), *self.gateways)
         config = world.kube.write_kubeconfig(world.namespace, user=user or {}, server=self.proxy.url)
         sections = settings(config, world.namespace, kubernetes=await world.led_elsewhere() | more)

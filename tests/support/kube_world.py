@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import socket
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from k8s_source.client.resource import DYNAMIC_GATEWAYS, ENDPOINT_SLICES, SECRETS, SERVICES, Resource
-from k8s_source.crds.build import definitions
 from k8s_source.informer.wire import object_of, page_of
 from k8s_source.kinds.items import ItemDecoder
 from tests.support.fleet import SLACK
@@ -49,13 +48,6 @@ def settings(kubeconfig: Path, namespace: str, **more: Any) -> Json:
     return {"sources": [entry], **more}
 
 
-def definition() -> Manifest:
-    """The CustomResourceDefinition of DynamicGateway, without the webhook that converts between its versions."""
-    (found,) = copy.deepcopy(definitions())
-    found["spec"]["conversion"] = {"strategy": "None"}
-    return found
-
-
 class KubeWorld:
     """What is declared in a namespace. Calls of the API server are made in threads."""
 
@@ -86,6 +78,16 @@ class KubeWorld:
         """Delete these."""
         for each in manifests:
             await asyncio.to_thread(self.kube.client.delete, each)
+
+    async def is_gone(self, manifest: Manifest) -> bool:
+        """Whether an object is there no more: finalizers may keep it for a while."""
+        metadata = manifest["metadata"]
+        where = (manifest["apiVersion"], manifest["kind"], metadata["name"], metadata.get("namespace", ""))
+        try:
+            await asyncio.to_thread(self.kube.client.get, *where)
+        except RefusedError as error:
+            return error.code == HTTPStatus.NOT_FOUND
+        return False
 
     def backend(self, name: str, *, address: str = "10.1.0.1", port: int = 8080) -> list[Manifest]:
         """A Service with one endpoint, where nobody need be."""
