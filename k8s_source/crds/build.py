@@ -28,21 +28,19 @@ NAMESPACE, SERVICE = "tidegate-system", "tidegate-webhook"
 _VERSIONS: dict[str, type[Struct]] = {STORED: DynamicGatewaySpec, "v1beta1": DynamicGatewaySpecV1Beta1}
 
 
-_CONVERSION: Schema = {
-    "strategy": "Webhook",
-    "webhook": {
-        "conversionReviewVersions": ["v1"],
-        "clientConfig": {"service": {"namespace": NAMESPACE, "name": SERVICE, "port": 443, "path": "/convert"}},
-    },
-}
-
-
-def definitions(*, with_webhook: bool = True) -> tuple[Definition, ...]:
-    """The definitions.
+def definitions(*, with_webhook: bool = True, url: str = "") -> tuple[Definition, ...]:
+    """The definitions, with the webhook at a `url` (without a path) or, without one, behind the Service of `deploy/`.
 
     Without the webhook only the version that is stored is served: whoever asked for another one would be given an error.
     """
-    return (_dynamic_gateways(with_webhook=with_webhook),)
+    versions = [_version(name, spec, served=with_webhook or name == STORED) for name, spec in _VERSIONS.items()]
+    return (_dynamic_gateways(_conversion(url) if with_webhook else {"strategy": "None"}, versions),)
+
+
+def _conversion(url: str) -> Schema:
+    service = {"service": {"namespace": NAMESPACE, "name": SERVICE, "port": 443, "path": "/convert"}}
+    config: Schema = {"url": f"{url.rstrip('/')}/convert"} if url else service
+    return {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": config}}
 
 
 def to_yaml(definition: Definition) -> str:
@@ -57,7 +55,7 @@ def to_yaml(definition: Definition) -> str:
     return re.sub(" +$", "", text.getvalue(), flags=re.MULTILINE)
 
 
-def _dynamic_gateways(*, with_webhook: bool) -> Definition:
+def _dynamic_gateways(conversion: Schema, versions: list[Schema]) -> Definition:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -73,10 +71,8 @@ def _dynamic_gateways(*, with_webhook: bool) -> Definition:
                 "categories": ["tidegate"],
             },
             "scope": "Namespaced",
-            "conversion": _CONVERSION if with_webhook else {"strategy": "None"},
-            "versions": [
-                _version(name, spec, served=with_webhook or name == STORED) for name, spec in _VERSIONS.items()
-            ],
+            "conversion": conversion,
+            "versions": versions,
         },
     }
 

@@ -39,7 +39,12 @@ _SPEC: dict[str, Schema] = {
 }
 _NAMES: Schema = {"maxItems": MOST_NAMES, "x-kubernetes-list-type": "atomic"}
 _WATCHED = frozenset({"kafkaCluster", "noCommit", "enterSamples", "minDwell"})
-"""Fields whose defaults mean nothing where nothing is watched; stored, each route would have a `lag` in v1beta1."""
+_LAG = frozenset({"cluster", "noCommit", "enterSamples", "minDwell"})
+"""Fields whose defaults are not stored.
+
+In v1alpha1 they mean nothing where nothing is watched, and each route would have a `lag` in v1beta1. And what v1beta1 alone
+would add, a write of the object as it was read would change.
+"""
 
 BOOK: Book = {
     DynamicGatewaySpec: Notes(words.SPEC, more=_SPEC),
@@ -49,7 +54,7 @@ BOOK: Book = {
     ),
     RouteSpec: Notes(words.ALPHA_WATCHED, rules.ALPHA_ROUTE, {"kafkaTopics": _NAMES}, _WATCHED),
     RouteSpecV1Beta1: Notes({"lag": "What is watched, and how much of it is too much."}, rules.BETA_ROUTE),
-    LagSpec: Notes(words.BETA_WATCHED, rules.LAG, {"topics": _NAMES}),
+    LagSpec: Notes(words.BETA_WATCHED, rules.LAG, {"topics": _NAMES}, _LAG),
     ListenerSpec: Notes(
         words.LISTENER,
         rules.LISTENER,

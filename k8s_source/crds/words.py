@@ -49,7 +49,7 @@ BETA_WATCHED: Mapping[str, str] = {
     **WATCHED,
     "consumerGroup": "The consumer group whose lag is watched.",
     "topics": "The topics whose lag is added up. All for which the group has committed offsets, where none is named.",
-    "cluster": "Which of Tidegate's Kafka clusters to ask (observers.kafka.clusters).",
+    "cluster": "Which of Tidegate's Kafka clusters to ask (observers.kafka.clusters). default where it is left out.",
     "threshold": "The route is degraded while the value is over it: messages of lag, or the value of prometheusQuery.",
 }
 LISTENER: Mapping[str, str] = {

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from k8s_source.kinds.stash import Route, Stash
 
 API_GROUP = "gateway.tidegate.dev"
+KIND = "DynamicGateway"
 V1ALPHA1 = f"{API_GROUP}/v1alpha1"
 V1BETA1 = f"{API_GROUP}/v1beta1"
 

@@ -28,6 +28,11 @@ class BrokerProcess:
         """Whether it has not ended."""
         return self._process.poll() is None
 
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended; None while it runs."""
+        return self._process.poll()
+
     def freeze(self) -> None:
         """Connections stay open, new ones are taken by the kernel, and nothing is answered."""
         os.kill(self._process.pid, signal.SIGSTOP)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import random
 from typing import Any
 
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from k8s_source.kinds.conversion import V1ALPHA1, V1BETA1
 
@@ -82,3 +84,42 @@ def odd_manifests(version: str) -> st.SearchStrategy[Body]:
     """Objects that no schema would take."""
     spec = junk | st.fixed_dictionaries({"routes": junk | st.lists(with_junk(routes[version]), max_size=4)})
     return st.fixed_dictionaries({"apiVersion": st.just(version), "metadata": _metadata, "spec": spec, "status": junk})
+
+
+def samples(strategy: st.SearchStrategy[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """That many of them, the same each time."""
+    found: list[dict[str, Any]] = []
+    quiet = settings(
+        max_examples=count,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+    def take(body: dict[str, Any]) -> None:
+        found.append(body)
+
+    quiet(given(body=strategy)(take))()
+    return copy.deepcopy(found[:count])
+
+
+def mixed(bodies: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """More objects made of the parts of some: metadata of one, routes of any, the rest of a third."""
+    chance = random.Random(len(bodies))
+    routes = [each for body in bodies for each in _routes(body)]
+    found = []
+    for _ in range(count):
+        one, other = chance.choice(bodies), chance.choice(bodies)
+        made = copy.deepcopy(one) | {"metadata": copy.deepcopy(other["metadata"])}
+        if isinstance(made["spec"], dict) and chance.random() < 0.8:
+            made["spec"]["routes"] = copy.deepcopy(chance.choices(routes, k=chance.randint(0, 5)))
+        found.append(made)
+    return bodies + found
+
+
+def _routes(body: dict[str, Any]) -> list[Any]:
+    spec = body["spec"]
+    found = spec.get("routes") if isinstance(spec, dict) else None
+    return found if isinstance(found, list) else []

@@ -14,7 +14,8 @@ from typing import Annotated
 
 import typer
 
-from xds_server.cli.options import ADMIN, Admin, Ca, Output, TokenFile, View
+from xds_server.cli.cluster import crds, webhook
+from xds_server.cli.options import ADMIN, Admin, Ca, LogFormat, LogLevel, Output, TokenFile, View
 from xds_server.cli.switching import switch
 
 app = typer.Typer(
@@ -27,23 +28,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class LogLevel(StrEnum):
-    """The least grave level that is logged."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class LogFormat(StrEnum):
-    """The form of log lines; `auto` is for people on a terminal, else JSON."""
-
-    AUTO = "auto"
-    CONSOLE = "console"
-    JSON = "json"
 
 
 class Document(StrEnum):
@@ -350,17 +334,8 @@ def export(
     raise typer.Exit(export(Access(admin, token_file, ca), group, version, file))
 
 
-@app.command()
-def crds(
-    *,
-    webhook: Annotated[
-        bool, typer.Option(help="Serve all versions; --no-webhook: v1alpha1 alone, which needs no `tidegate webhook`.")
-    ] = True,
-) -> None:
-    """Print the CustomResourceDefinitions, for `kubectl apply -f -`."""
-    from xds_server.cli.crds import crds
-
-    raise typer.Exit(crds(with_webhook=webhook))
+app.command()(crds)
+app.command()(webhook)
 
 
 def main() -> None:

@@ -16,6 +16,23 @@ class View(StrEnum):
     JSON = "json"
 
 
+class LogLevel(StrEnum):
+    """The least grave level that is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """The form of log lines; `auto` is for people on a terminal, else JSON."""
+
+    AUTO = "auto"
+    CONSOLE = "console"
+    JSON = "json"
+
+
 Admin = Annotated[str, typer.Option("--admin", metavar="URL", envvar="TIDEGATE_ADMIN_URL", help="The admin API.")]
 TokenFile = Annotated[
     Path | None,

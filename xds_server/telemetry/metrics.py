@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from xds_server.telemetry import names, names_kubernetes as kubernetes, names_work as work
+from xds_server.telemetry import names, names_kubernetes as kubernetes, names_webhook as webhook, names_work as work
 from xds_server.telemetry.export import Exporter, Scrape
 from xds_server.telemetry.metric import Kind, Metric
 from xds_server.telemetry.tally import Counter, Distribution, Readings
@@ -149,6 +149,11 @@ class Metrics:
     def event_told(self, outcome: str) -> None:
         """Count a Kubernetes Event, or a count of a series of them, by what became of it."""
         self._counters[work.EVENTS].add((outcome,))
+
+    def webhook_answered(self, path: str, code: str, took: float) -> None:
+        """Count a review that was answered with a status, in so many seconds."""
+        self._counters[webhook.REQUESTS].add((path, code))
+        self._histograms[webhook.LATENCY].record((path,), took)
 
     def observe(self, gauge: Metric, read: Callable[[], Readings]) -> None:
         """Have a gauge of the table `names` read at each scrape, on the event loop: values by label values."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xds_server.telemetry.metric import Kind, Metric
 from xds_server.telemetry.names_kubernetes import KUBERNETES
+from xds_server.telemetry.names_webhook import WEBHOOK
 from xds_server.telemetry.names_work import WORK
 
 _ROUND_TRIP = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0)
@@ -206,5 +207,6 @@ ALL = (
     BREAKER_TRIPS,
     *KUBERNETES,
     *WORK,
+    *WEBHOOK,
 )
 """Every metric, in the order in which the reference page lists them."""

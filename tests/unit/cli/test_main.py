@@ -26,6 +26,7 @@ COMMANDS = {
     "events",
     "export",
     "crds",
+    "webhook",
 }
 HEAVY = ("grpc", "aiohttp", "pydantic", "google.protobuf", "envoy", "ruamel", "structlog", "opentelemetry")
 

@@ -56,6 +56,7 @@ def use_all(metrics: Metrics) -> None:
     metrics.watched("services")
     metrics.watch_ended("services", "silent")
     metrics.watch_event("services", "ADDED")
+    metrics.webhook_answered("/convert", "200", 0.01)
     metrics.reconciling("dynamicgateway")
     metrics.work_added("dynamicgateway")
     metrics.work_retried("dynamicgateway")
