@@ -10,7 +10,7 @@ from xds_server.settings.units import Filename
 class Section(BaseModel):
     """A mapping of the configuration file. Its attributes' docstrings are the reference's text."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod

@@ -103,7 +103,7 @@ def _what(loc: Loc) -> str:
         return "a value"
     by_unit = {"duration": DURATION, "size": SIZE, "share": SHARE}.get(unit(key.field))
     words = _listed(choices(key.field))
-    return by_unit or words or (key.field.description or "a value").rstrip(".")
+    return by_unit or words or (key.meaning or "a value").rstrip(".")
 
 
 def _is_secret(loc: Loc) -> bool:

@@ -79,7 +79,7 @@ def page() -> str:
     for key in keys(Settings):
         if key.pattern[0] != top:
             top = key.pattern[0]
-            parts.append(f"\n## {top}\n\n{key.field.description or ''}{' *Later.*' if comes_later(top) else ''}\n")
+            parts.append(f"\n## {top}\n\n{key.meaning}{' *Later.*' if comes_later(top) else ''}\n")
             parts.append("\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n")
         if not is_section(key.field):
             parts.append(_row(key))
@@ -88,7 +88,7 @@ def page() -> str:
 
 def _row(key: Key) -> str:
     """One line of a table."""
-    meaning = (key.field.description or "").replace("\n", " ").replace("|", "\\|")
+    meaning = key.meaning.replace("\n", " ").replace("|", "\\|")
     whole_later = comes_later(key.pattern[0])
     later = " *Later.*" if not whole_later and comes_later(key.path) else ""
     cells = (f"`{key.path}`{_of_kind(key)}", value_text(key.field), default_text(key.field), meaning + later)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import inspect
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 from types import UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
@@ -26,17 +30,23 @@ class Key:
     pattern: Pattern
     path: str
     field: FieldInfo
+    section: type[BaseModel]
 
     @property
     def name(self) -> str:
         """The last part."""
         return self.pattern[-1]
 
+    @property
+    def meaning(self) -> str:
+        """What the key is for: the docstring below it in the source."""
+        return _docstrings(self.section).get(self.name, "")
+
 
 def keys(model: type[BaseModel], pattern: Pattern = (), path: str = "") -> Iterator[Key]:
     """All keys of a model and of what it contains, each before its children, in the order of the source."""
     for name, field in model.model_fields.items():
-        key = Key((*pattern, name), f"{path}.{name}" if path else name, field)
+        key = Key((*pattern, name), f"{path}.{name}" if path else name, field, model)
         yield key
         yield from _below(field.annotation, key.pattern, key.path)
 
@@ -57,6 +67,22 @@ def _below(annotation: object, pattern: Pattern, path: str) -> Iterator[Key]:
         yield from _below(args[0], (*pattern, ANY), f"{path}[]")
     elif origin is dict:
         yield from _below(args[1], (*pattern, ANY), f"{path}.NAME")
+
+
+@cache
+def _docstrings(section: type[BaseModel]) -> Mapping[str, str]:
+    """The docstrings of a section's keys, by key.
+
+    Pydantic would read them for all sections whenever it is imported, and take a sixth of a process's start for it.
+    """
+    found: dict[str, str] = {}
+    for each in (each for each in reversed(section.__mro__) if issubclass(each, BaseModel) and each is not BaseModel):
+        (made,) = ast.parse(inspect.getsource(each)).body
+        for key, text in pairwise(made.body if isinstance(made, ast.ClassDef) else ()):
+            match key, text:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
+                    found[name] = inspect.cleandoc(words)
+    return found
 
 
 def is_section(field: FieldInfo) -> bool:
