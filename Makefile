@@ -7,6 +7,9 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
+# Tests start hundreds of processes. Where this is set, each of them compiles every module anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 bin := .venv/bin
 python := $(bin)/python
 pip := $(python) -m pip --disable-pip-version-check
@@ -14,8 +17,9 @@ pytest := $(python) -m pytest
 
 # Tests that need something that is not a Python package run where it is there, not here.
 local := not soak and not kafka and not prometheus and not kube and not cluster and not browser and not compose
-# Real Envoys under load want room, so they come second and two at a time. With ARGS one of the two may have nothing
-# to do (pytest's exit code 5).
+# Real Envoys under load want room, so they come second. With ARGS one of the two may have nothing to do (pytest's exit
+# code 5). Who has run out of tests takes some of another's (worksteal): some tests wait for long, others compute.
+tests := $(pytest) -n 3 --dist worksteal
 none_is_fine = $(if $(ARGS),|| [ $$? -eq 5 ])
 
 # Each stamp says that the lock file of its name is installed; what `dev` installs includes what `demo` does.
@@ -35,8 +39,8 @@ demo: $(demo_ready) ## Show Tidegate with two real Envoys (ARGS=--once: one roun
 	@$(bin)/tidegate demo $(ARGS)
 
 test: $(dev_ready) ## Run all tests that need nothing but Python packages (ARGS goes to pytest)
-	$(pytest) -n 3 -m "$(local) and not envoy" $(ARGS) $(none_is_fine)
-	$(pytest) -n 2 -m "$(local) and envoy" $(ARGS) $(none_is_fine)
+	$(tests) -m "$(local) and not envoy" $(ARGS) $(none_is_fine)
+	$(tests) -m "$(local) and envoy" $(ARGS) $(none_is_fine)
 
 soak: $(dev_ready) ## Run the long counts
 	$(pytest) -m soak --timeout 3600 $(ARGS)
@@ -75,6 +79,7 @@ compile = $(bin)/uv pip compile --quiet --universal --python-version 3.11 --gene
 
 clean: ## Remove what was made here, .venv included
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # --- the virtual environment, step by step ---------------------------------------------------------------
 

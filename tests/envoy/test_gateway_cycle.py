@@ -1,6 +1,6 @@
 """A route follows the lag of a consumer group through real Envoys, with a broker that needs no Java.
 
-The same stories with real Kafka: `tests/kafka/test_cycle.py`.
+The same stories with real Kafka: `tests/kafka/test_cycle.py`, which CI plays in their full length.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.counts import long_or_short
+from tests.scale.scaling import scaled
 from tests.support.kafka_mock import mock_cluster
 from tests.support.kafka_process import BrokerProcess
 from tests.support.lagging_shop import open_shop
@@ -33,13 +33,15 @@ async def test_a_route_degrades_and_comes_back(broker: Broker, tmp_path: Path) -
         await degrades_and_comes_back(shop)
 
 
-async def test_k89_no_flapping(broker: Broker, tmp_path: Path) -> None:
+@scaled(("oscillating", "steady"), (12, 5.0), (120, 60.0))
+async def test_k89_no_flapping(broker: Broker, tmp_path: Path, oscillating: int, steady: float) -> None:
     async with open_shop(tmp_path, broker[1], "orders", dwell=1.0, enterSamples=3) as shop:
-        await does_not_flap(shop, oscillating=long_or_short(120, 12), steady=long_or_short(60, 5))
+        await does_not_flap(shop, oscillating=oscillating, steady=steady)
 
 
 @pytest.mark.parametrize("lag", [500, 0], ids=["degraded", "healthy"])
-async def test_k82_a_frozen_broker_changes_nothing(broker: Broker, tmp_path: Path, lag: int) -> None:
+@scaled("seconds", 0.0, 60.0)
+async def test_k82_a_frozen_broker_changes_nothing(broker: Broker, tmp_path: Path, lag: int, seconds: float) -> None:
     process, bootstrap = broker
 
     async def freeze() -> None:
@@ -49,4 +51,4 @@ async def test_k82_a_frozen_broker_changes_nothing(broker: Broker, tmp_path: Pat
         await asyncio.to_thread(process.thaw)
 
     async with open_shop(tmp_path, bootstrap, "orders") as shop:
-        await holds_through_an_outage(shop, lag, freeze, thaw, seconds=long_or_short(60, 0))
+        await holds_through_an_outage(shop, lag, freeze, thaw, seconds=seconds)
