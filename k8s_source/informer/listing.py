@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Generic, TypeVar
 
 import msgspec
@@ -22,17 +23,16 @@ SLICE = 0.002
 
 
 class Turns:
-    """Gives others of the event loop a turn now and then."""
+    """Gives others of the event loop a turn now and then. The loop's own time stands still within a turn (uvloop)."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._began = self._loop.time()
+        self._began = time.perf_counter()
 
     async def take(self) -> None:
         """Let others run if it has been long enough."""
-        if self._loop.time() - self._began >= SLICE:
+        if time.perf_counter() - self._began >= SLICE:
             await asyncio.sleep(0)
-            self._began = self._loop.time()
+            self._began = time.perf_counter()
 
 
 class Listing(Generic[T]):
@@ -40,8 +40,7 @@ class Listing(Generic[T]):
 
     def __init__(self, view: View, target: Target[T], tools: Tools) -> None:
         self._view, self._target, self._tools = view, target, tools
-        self._now = asyncio.get_running_loop().time
-        self._began = self._now()
+        self._began = time.perf_counter()
         self._items: dict[ItemKey, Item[T]] = {}
 
     async def read(self, *, pages: bool) -> str:
@@ -71,6 +70,6 @@ class Listing(Generic[T]):
         """Hand it over; its version. Raises ApiError when it has none: nothing could be watched from there."""
         if not version:
             raise ApiError(0, BROKEN, "the list has no resourceVersion")
-        self._tools.meter.listed(self._view.kind, self._now() - self._began)
+        self._tools.meter.listed(self._view.kind, time.perf_counter() - self._began)
         self._target.replace(self._items)
         return version

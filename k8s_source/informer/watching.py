@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from contextlib import aclosing
 from typing import Generic, TypeVar
 
@@ -43,19 +44,19 @@ class Watch(Generic[T]):
         """Read until it ends."""
         meter, kind = self._tools.meter, self._view.kind
         meter.watched(kind)
-        began = asyncio.get_running_loop().time()
+        began = time.monotonic()
         why = "error"
         try:
             await self._guarded()
-            lived = asyncio.get_running_loop().time() - began
+            lived = time.monotonic() - began
             why = "short" if lived < SHORTEST and not self._events else "timeout"
         except TimeoutError as error:
             why = "silent"
-            self.is_silent = asyncio.get_running_loop().time() < began + self._lasts
+            self.is_silent = time.monotonic() < began + self._lasts
             raise ApiError(0, SILENT, "nothing came in time, not even the end of the watch") from error
         finally:
             meter.watch_ended(kind, why)
-            self._plan.lived(asyncio.get_running_loop().time() - began)
+            self._plan.lived(time.monotonic() - began)
         if why == "short" or self._listing is not None:
             raise ApiError(0, SHORT, "the server has ended the watch before its time")
 
