@@ -60,6 +60,7 @@ def _shown(measured: Results) -> str:
         table.costs(measured.flat) if measured.flat else "",
         table.derivations(measured.derived) if measured.derived else "",
         table.samplings(measured.lag) if measured.lag else "",
+        table.followers(measured.kubernetes) if measured.kubernetes else "",
         table.keeps(measured.kept) if measured.kept else "",
         table.holds(measured.probe) if measured.probe else "",
         table.churns(measured.churn) if measured.churn else "",

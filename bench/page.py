@@ -45,6 +45,7 @@ def sections(results: Results) -> dict[str, str]:
         "flat": table.costs(results.flat) if results.flat else "",
         "derived": table.derivations(results.derived) if results.derived else "",
         "lag": table.samplings(results.lag) if results.lag else "",
+        "kubernetes": table.followers(results.kubernetes) if results.kubernetes else "",
         "kept": table.keeps(results.kept) if results.kept else "",
         "model": _model(results),
         "probe": table.holds(results.probe) if results.probe else "",

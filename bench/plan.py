@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bench import churn, derived, flat, kept, lag, probe, rounds
+from bench import churn, derived, flat, kept, kubernetes, lag, probe, rounds
 from bench.contenders import NAIVE, PYTHON_GENERATOR, TIDEGATE, Contender, go_generator, go_peers
 from bench.gobuild import GoTools
 from bench.machine import choose_cores, describe
@@ -15,7 +15,7 @@ from bench.results import Results
 from bench.shapes import AGAINST_GO, AGAINST_NAIVE, GROWTH, Shape, quick
 from bench.trial import Bench
 
-PARTS = ("flat", "derived", "lag", "kept", "probe", "churn")
+PARTS = ("flat", "derived", "lag", "kept", "probe", "churn", "kubernetes")
 """What is measured beside the loads."""
 
 
@@ -31,11 +31,12 @@ class Sizes:
     probe_times: int
     churn_streams: int
     churn_seconds: float
+    clusters: Sequence[tuple[int, int]]
 
 
-FULL = Sizes(5, 1, flat.SIZES, 50, 10_000, 5, 1000, 60.0)
-WITHOUT_GO = Sizes(2, 1, flat.SIZES, 20, 10_000, 1, 100, 10.0)
-QUICK = Sizes(1, 1, (100, 1000), 5, 1000, 1, 20, 5.0)
+FULL = Sizes(5, 1, flat.SIZES, 50, 10_000, 5, 1000, 60.0, kubernetes.SIZES)
+WITHOUT_GO = Sizes(2, 1, flat.SIZES, 20, 10_000, 1, 100, 10.0, kubernetes.SIZES)
+QUICK = Sizes(1, 1, (100, 1000), 5, 1000, 1, 20, 5.0, ((100, 20),))
 
 _RATE = 100.0
 
@@ -78,6 +79,7 @@ class Plan:
             "lag": lag.measure,
             "kept": kept.measure,
             "probe": lambda: probe.measure(sizes.probe_clusters, times=sizes.probe_times, patience=self.bench.patience),
+            "kubernetes": lambda: kubernetes.measure(sizes.clusters),
             "churn": lambda: [churn.measure(self.bench, load) for load in loads],
         }
 

@@ -12,6 +12,7 @@ from bench.churn import Churned
 from bench.derived import Derived
 from bench.flat import Cost
 from bench.kept import Kept
+from bench.kubernetes import Followed
 from bench.lag import Sampled
 from bench.probe import Hold
 from bench.trial import Figure, Trial
@@ -71,6 +72,7 @@ class Results(msgspec.Struct):
     churn: list[Churned] = msgspec.field(default_factory=list)
     derived: list[Derived] = msgspec.field(default_factory=list)
     lag: list[Sampled] = msgspec.field(default_factory=list)
+    kubernetes: list[Followed] = msgspec.field(default_factory=list)
     days: dict[str, str] = msgspec.field(default_factory=dict)
 
     def update(self, newer: Results) -> None:
@@ -80,6 +82,7 @@ class Results(msgspec.Struct):
         self.flat, self.kept = newer.flat or self.flat, newer.kept or self.kept
         self.probe, self.churn = newer.probe or self.probe, newer.churn or self.churn
         self.derived, self.lag = newer.derived or self.derived, newer.lag or self.lag
+        self.kubernetes = newer.kubernetes or self.kubernetes
         self.days.update(newer.days)
 
 

@@ -8,6 +8,7 @@ from bench.churn import Churned
 from bench.derived import Derived
 from bench.flat import Cost
 from bench.kept import Kept
+from bench.kubernetes import Followed
 from bench.lag import Sampled
 from bench.probe import Hold
 from bench.results import Measured, Summary
@@ -66,6 +67,29 @@ def samplings(found: Iterable[Sampled]) -> str:
         counts = [each.routes, each.groups, each.queries, sum(each.calls.values())]
         times = [each.sample_cpu_ms, each.sample_ms, each.judge_ms]
         rows.append([*(f"{count:,}" for count in counts), *map(_short, times)])
+    return markdown(head, rows)
+
+
+def followers(found: Iterable[Followed]) -> str:
+    """What reading a cluster costs, and how many times as much it costs the naive reader."""
+    head = [
+        "slices",
+        "gateways",
+        "",
+        "read and made, s",
+        "memory, MiB",
+        "change, idle, ms",
+        "busy, ms",
+        "calls a change",
+    ]
+    rows = []
+    for ours, naive in zip(*[iter(found)] * 2, strict=True):
+        size = [f"{ours.slices:,}", f"{ours.gateways:,}"]
+        figures = [(each.synced_s, each.memory_mib, each.idle_ms, each.busy_ms, each.calls) for each in (ours, naive)]
+        times = [f"{b / a:.1f}x" if a and b else "-" for a, b in zip(*figures, strict=True)]
+        for reader, cells in ((ours.reader, figures[0]), (naive.reader, figures[1])):
+            rows.append([*size, reader, *("-" if each is None else _short(each) for each in cells)])
+        rows.append([*size, "ratio", *times])
     return markdown(head, rows)
 
 
