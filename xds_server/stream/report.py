@@ -48,12 +48,13 @@ def _view(state: TypeState, wanted: Typeset, wall: Wall) -> TypeView:
 
 
 def standing_nack(state: TypeState, snapshot: Snapshot | None) -> Nack | None:
-    """The last refusal, until what was refused is no longer what the snapshot has and the client has accepted since."""
+    """The last refusal, until what was refused is no longer what the snapshot has and the client has all of that."""
     if state.last_nacked is None or snapshot is None:
         return None
     source = snapshot.typeset(state.type_url)
     at = state.last_nacked.mark.at
-    unproven = bool(state.pending) and (state.last_acked is None or state.last_acked.at < at)
+    is_newer = state.last_acked is not None and state.last_acked.at >= at
+    unproven = bool(state.pending) and not is_newer and not state.overcome
     stands = unproven or state.frozen is snapshot or bool(state.refused_in(source))
     return state.last_nacked if stands else None
 

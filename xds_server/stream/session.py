@@ -221,6 +221,8 @@ class Session:
 
     def _step(self, state: TypeState, snapshot: Snapshot, now: float, responses: list[Response]) -> bool:
         source = snapshot.typeset(state.type_url)
+        if state.last_nacked is not None:
+            state.compare(source)
         if state.held is source and state.answered and not state.resend and not state.refusals:
             _note_waiting(state, None, now)
             return False

@@ -106,6 +106,7 @@ class TypeState:
         "last_nacked",
         "last_sent",
         "named",
+        "overcome",
         "pending",
         "presumed",
         "refusals",
@@ -139,6 +140,7 @@ class TypeState:
         self.last_sent: Mark | None = None
         self.last_acked: Mark | None = None
         self.last_nacked: Nack | None = None
+        self.overcome = False
 
     def start(self, base: Typeset) -> None:
         """Note that the client has `base`, as far as it has asked."""
@@ -230,6 +232,14 @@ class TypeState:
         contents = filter(None, map(pending.after.get, response.changes))
         said = ErrorDetail(error.code, without_secrets(error.message, contents)).short()
         self.last_nacked = Nack(Mark(response.version, response.nonce, now), said, refused, suspects)
+        self.overcome = False
+
+    def compare(self, source: Typeset) -> None:
+        """Note whether the last refusal is over: all of `source` is accepted, as it may be without any response."""
+        if self.refused_in(source):
+            self.overcome = False
+        elif not self.pending and self.acked.version == source.version:
+            self.overcome = True
 
     def _clear(self, accepted: AbstractSet[tuple[str, str | None]]) -> None:
         """Note that contents are accepted: they were not what made the client refuse them together with others."""

@@ -89,6 +89,23 @@ def test_the_next_content_heals_and_the_refused_one_never_comes_back(variant: Va
 
 
 @BOTH
+@pytest.mark.parametrize("text", [CONSTRAINT, "Error adding/updating cluster(s) bad: it is bad", "no"])
+def test_a_refusal_that_is_over_is_not_told_again_while_something_else_is_on_its_way(
+    variant: Variant, text: str
+) -> None:
+    started = clusters(good="1")
+    session, sent = opened(variant, started)
+    session.receive(ack(variant, CLUSTER, sent.nonce), 0.0)
+    (sent,) = session.publish(snapshot(2, evolve(started, bad="1")), 1.0)
+    assert session.receive(nack(variant, sent, text), 1.0) == []
+    assert session.publish(snapshot(3, started.evolve({})), 2.0) == [], "the node has all of this already"
+    state = session.states[CLUSTER]
+    assert standing_nack(state, session.snapshot) is None
+    assert session.publish(snapshot(4, evolve(started, other="1")), 3.0)
+    assert standing_nack(state, session.snapshot) is None, "a status would say that the node refuses this version"
+
+
+@BOTH
 def test_long_words_are_cut_for_keeping_but_read_as_a_whole(variant: Variant) -> None:
     session, sent = opened(variant, clusters(good="1", bad="1"))
     text = f"Error adding/updating cluster(s) {'x' * 100_000}: why, bad: it is bad"
