@@ -79,7 +79,7 @@ class Operator:
         self._notes = notes
         self.leadership = self._agree(api)
         self._recorder = Recorder(api, Reporter(REPORTER, options.identity), events)
-        reconciler = GatewayReconciler(
+        self._reconciler = reconciler = GatewayReconciler(
             source,
             informer.store.get,
             states,
@@ -114,13 +114,16 @@ class Operator:
         """Look at everything, then at what changes."""
         target = "/".join(self._options.lease or ("", CONTROLLER))
         self._notes.wrote(Write("lease", target, self._options.identity, "this replica writes from now on"))
-        for item in self._informer.store.items():
-            self.controller.add(item.key)
+        for key in (*(item.key for item in self._informer.store.items()), *self._reconciler.leavers):
+            self.controller.add(key)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run(), name="events")
             await self.controller.run()
 
     def _changed(self, changes: Sequence[Change[Stated]]) -> None:
+        for change in changes:
+            if change.after is None and change.before is not None:
+                self._reconciler.left(change.before)
         self._add(change.key for change in changes)
 
     def _told(self, keys: Iterable[GatewayKey]) -> None:

@@ -1,8 +1,13 @@
-"""Deletions: an object goes once no Envoy has anything of it any more, or after a bounded time."""
+"""Deletions: an object goes once no Envoy has anything of it any more, or after a bounded time.
+
+So it is with objects that leave what is watched, as their labels do not fit any more: they are served no more, and nobody
+would be there to remove the finalizer when they are deleted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from k8s_source.informer.item import Item, ItemKey
@@ -10,6 +15,7 @@ from k8s_source.kinds.stated import Stated
 from k8s_source.reconcile import finalizer
 from k8s_source.reconcile.happenings import Happening, Reason
 from k8s_source.reconcile.ports import GatewayStates, Teller
+from k8s_source.reconcile.status import read, withdrawn
 from k8s_source.reconcile.writer import Writer
 from k8s_source.work.result import Result
 from xds_server.ir.gateway import GatewayKey
@@ -52,13 +58,33 @@ class Farewells:
         self._limit = limit
         self._clock = clock
         self._going: dict[ItemKey, _Farewell] = {}
+        self._left: dict[ItemKey, Item[Stated]] = {}
+
+    @property
+    def leavers(self) -> Collection[ItemKey]:
+        """The objects that have left and may still have our finalizer."""
+        return self._left.keys()
+
+    def left(self, item: Item[Stated]) -> None:
+        """Note that an object is not watched any more; it can't be gone if our finalizer was on it."""
+        if finalizer.is_held(item.meta) and not item.meta.deleted:
+            self._left[item.key] = item
 
     def forget(self, key: ItemKey) -> None:
-        """The object is gone."""
+        """The object is gone, or none of ours to let go."""
         self._going.pop(key, None)
+        self._left.pop(key, None)
+
+    async def part(self, key: ItemKey) -> Result:
+        """Let go of an object that is not watched: nothing to do where it is gone."""
+        item = self._left.get(key)
+        if item is not None:
+            return await self.attend(item)
+        self.forget(key)
+        return Result()
 
     async def attend(self, item: Item[Stated]) -> Result:
-        """Let an object go that is being deleted, as far as it depends on us; finalizers of others are left alone."""
+        """Let an object go that is being deleted, or has left, as far as it depends on us; finalizers of others are left alone."""
         if not finalizer.is_held(item.meta):
             self.forget(item.key)
             return Result()
@@ -83,6 +109,15 @@ class Farewells:
         return is_displaced or self._states.is_deprogrammed(key)
 
     async def _let_go(self, item: Item[Stated], happening: Happening) -> None:
+        """The status of an object that stays nevertheless must not go on to say what was once so."""
+        if item.key in self._left:
+            item = await self._writer.look(item)
+        if not finalizer.is_held(item.meta):
+            self.forget(item.key)
+            return
+        if not item.meta.deleted or item.meta.finalizers != (finalizer.FINALIZER,):
+            now = read(item.body.status)
+            await self._writer.status(item, now, withdrawn(item.meta.generation, now, time.time()))
         await self._writer.remove_finalizer(item, happening.note)
         self.forget(item.key)
         self._teller.tell(item, happening)

@@ -6,7 +6,7 @@ may be run any number of times, after whatever was missed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from k8s_source.informer.item import Item, ItemKey
@@ -66,6 +66,15 @@ class GatewayReconciler:
         self._farewells = Farewells(source, states, writer, teller, limit=options.deprogram, clock=clock)
         self._began = clock()
 
+    @property
+    def leavers(self) -> Collection[ItemKey]:
+        """The objects that are not watched any more, and of which something may have to be undone."""
+        return self._farewells.leavers
+
+    def left(self, item: Item[Stated]) -> None:
+        """Note the last state of an object that is not watched any more, or gone. Every replica does: any may lead next."""
+        self._farewells.left(item)
+
     async def reconcile(self, key: ItemKey) -> Result:
         """Bring one object about.
 
@@ -74,22 +83,26 @@ class GatewayReconciler:
             PermanentError: It goes wrong until something changes; an Event tells it.
         """
         item = self._get(key)
-        if item is None:
-            self._memory.forget(key)
-            self._farewells.forget(key)
-            return Result()
         try:
+            if item is None:
+                self._memory.forget(key)
+                return await self._farewells.part(key)
             self._writer.check()
             return await self._farewells.attend(item) if item.meta.deleted else await self._attend(item)
-        except (NotLeaderError, GoneError):
+        except NotLeaderError:
+            return Result()
+        except GoneError:
+            self._farewells.forget(key)
             return Result()
         except PermanentError as error:
             note = f"{error.reason}: {error.message}"
-            self._teller.tell(item, Happening(Reason.WRITE_REFUSED, note, "Write", is_warning=True))
+            if item is not None:
+                self._teller.tell(item, Happening(Reason.WRITE_REFUSED, note, "Write", is_warning=True))
             raise
 
     async def _attend(self, item: Item[Stated]) -> Result:
         """The work on an object that stays: an object that can't be given a finalizer is told its status nevertheless."""
+        self._farewells.forget(item.key)
         trouble = await self._hold(item)
         result = await self._tell(item)
         if trouble is not None:

@@ -26,10 +26,12 @@ from xds_server.ir.gateway_status import (
     ACCEPTED,
     DEGRADED,
     PROGRAMMED,
+    READY,
     RESOLVED,
     Condition,
     Envoys,
     GatewayState,
+    Phase,
     RouteState,
     Status,
 )
@@ -43,6 +45,7 @@ NO_NODES = "NoNodes"
 PASSING = ("Pending", "NotPublished", "ReplicaUnknown", NO_NODES)
 """Reasons of `Programmed` with which nothing is wrong: Envoys are on their way."""
 
+_WITHDRAWN = "it is not served: it is being deleted, or no Tidegate selects it any more"
 _CUT = "…"
 _MOST_ERROR = 4_096
 """Bytes of `lastError`; the conditions say more."""
@@ -92,6 +95,26 @@ def wanted(state: GatewayState, now: Written) -> DynamicGatewayStatus:
     )
 
 
+def withdrawn(generation: int, now: Written, at: float) -> Written:
+    """The status of an object that is served no more and stays nevertheless; nobody keeps it true from then on.
+
+    An API server does not take a status of which nothing is left: it makes null of it, which is no object.
+    """
+    reasons = {PROGRAMMED: "Withdrawn", READY: "NotProgrammed"}
+    conditions = [
+        {
+            "type": kind,
+            "status": Status.FALSE.value,
+            "observedGeneration": generation,
+            "lastTransitionTime": _since(condition_of(now, kind), Status.FALSE, at),
+            "reason": reason,
+            "message": _WITHDRAWN,
+        }
+        for kind, reason in reasons.items()
+    ]
+    return {"observedGeneration": generation, "phase": Phase.PENDING.value, "conditions": conditions}
+
+
 def plain(status: DynamicGatewayStatus) -> dict[str, object]:
     """A status as the API server has it."""
     return msgspec.json.decode(msgspec.json.encode(status), type=dict[str, object])
@@ -135,15 +158,20 @@ def routes_of(status: Written) -> Sequence[Written]:
 
 
 def _condition(condition: Condition, state: GatewayState, now: Written) -> ConditionStatus:
-    stays = now.get("status") == condition.status.value and _is_moment(now.get("lastTransitionTime"))
     return ConditionStatus(
         type=condition.type,
         status=condition.status,
         observed_generation=state.status.observed_generation,
-        last_transition_time=str(now["lastTransitionTime"]) if stays else moment(state.moved[condition.type]),
+        last_transition_time=_since(now, condition.status, state.moved[condition.type]),
         reason=fit_reason(condition.reason),
         message=_cut(condition.message, MOST_MESSAGE),
     )
+
+
+def _since(now: Written, status: Status, at: float) -> str:
+    """The moment of a condition that is `now` something: that which it has while it stays so, else `at`."""
+    stays = now.get("status") == status.value and _is_moment(now.get("lastTransitionTime"))
+    return str(now["lastTransitionTime"]) if stays else moment(at)
 
 
 def _routes(routes: Sequence[RouteState], known: Mapping[str, Written]) -> tuple[RouteStatus, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -13,12 +13,15 @@ from k8s_source.client.api import Api
 from k8s_source.client.errors import ApiError
 from k8s_source.client.resource import DYNAMIC_GATEWAYS
 from k8s_source.informer.item import Item
+from k8s_source.informer.wire import Page, object_of, page_of
 from k8s_source.kinds.stated import Stated
 from k8s_source.reconcile import finalizer
 from k8s_source.reconcile.ports import Leadership, Notes
 from k8s_source.reconcile.status import Written, read, summary
 from k8s_source.work.result import PermanentError, RetryableError
 from xds_server.ir.writes import Write
+
+T = TypeVar("T")
 
 MANAGER = "tidegate"
 """The field manager of all that is applied; fields of other managers stay theirs."""
@@ -74,6 +77,14 @@ class Writer:
         found = _decode(answer)
         return WrittenStatus(found.metadata.resource_version, read(bytes(found.status)))
 
+    async def look(self, item: Item[Stated]) -> Item[Stated]:
+        """An object that is not watched, as it is now. It is listed: to get single ones needs another right."""
+        for raw in (await self._send(self._find(item))).items or ():
+            found = object_of(raw, DYNAMIC_GATEWAYS)
+            if found.meta.uid == item.meta.uid:
+                return Item(item.key, found.meta, item.body)
+        raise GoneError(str(item.key))
+
     async def add_finalizer(self, item: Item[Stated]) -> str:
         """Have our finalizer on an object; the resourceVersion that it has now."""
         answer = await self._patch(item, finalizer.added(item.meta))
@@ -85,6 +96,10 @@ class Writer:
         await self._patch(item, finalizer.removed(item.meta))
         self._note("finalizer", item, reason, finalizer.FINALIZER, None)
 
+    async def _find(self, item: Item[Stated]) -> Page:
+        query = (("fieldSelector", f"metadata.name={item.key.name}"),)
+        return page_of(await self._api.request("GET", DYNAMIC_GATEWAYS.path(item.key.namespace), query=query))
+
     async def _patch(self, item: Item[Stated], body: bytes) -> bytes:
         try:
             return await self._send(self._api.patch(DYNAMIC_GATEWAYS, *item.key, body, kind="json"))
@@ -93,7 +108,7 @@ class Writer:
                 raise RetryableError(str(error)) from error
             raise
 
-    async def _send(self, request: Coroutine[None, None, bytes]) -> bytes:
+    async def _send(self, request: Coroutine[None, None, T]) -> T:
         """Send it if this process is the leader, and not beyond the time for which it is."""
         try:
             self.check()

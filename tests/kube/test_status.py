@@ -147,6 +147,28 @@ async def test_what_was_deleted_while_nobody_ran_goes_when_somebody_does(shop: S
     await shop.gone("kept")
 
 
+async def test_an_object_whose_label_goes_can_be_deleted_and_says_nothing_any_more(shop: Shop) -> None:
+    of_this_test = {"label_selector": f"team={shop.namespace}"}
+    plane = await shop.plane(source=of_this_test)
+    await shop.envoy(plane, "envoy-0")
+    await shop.apply(gateway(shop.namespace, "edge", labels={"team": shop.namespace}))
+    await shop.told("edge", "Ready", "True")
+    await shop.apply(gateway(shop.namespace, "edge", labels={}))
+
+    async def let_go() -> Object | None:
+        body = await shop.get("edge")
+        return body if FINALIZER not in body["metadata"].get("finalizers", []) else None
+
+    body = await until(let_go, 5, "our finalizer is removed")
+    assert condition(body, "Ready")["status"] == "False", "it is served no more"
+    assert not condition(body, "Accepted")
+    await shop.apply(gateway(shop.namespace, "edge", labels={"team": shop.namespace}))
+    await shop.told("edge", "Ready", "True")
+    await shop.apply(gateway(shop.namespace, "edge", labels={}))
+    await shop.delete(gateway(shop.namespace, "edge"))
+    await shop.gone("edge")
+
+
 async def test_a_restart_writes_nothing_and_a_foreign_edit_is_healed(shop: Shop) -> None:
     plane = await shop.plane()
     await shop.envoy(plane, "envoy-0")

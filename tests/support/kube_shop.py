@@ -82,14 +82,19 @@ class Shop:
         self._folder = folder
         self._stack = stack
 
-    async def plane(self, *, server: str = "", settings: Mapping[str, Any] | None = None) -> ControlPlane:
-        """Start a Tidegate of this namespace, with the rights of deploy/; `server` is another way to the API server."""
+    async def plane(
+        self, *, server: str = "", settings: Mapping[str, Any] | None = None, source: Mapping[str, Any] | None = None
+    ) -> ControlPlane:
+        """Start a Tidegate of this namespace, with the rights of deploy/; `server` is another way to the API server.
+
+        `settings` and those of the `source` go before what is usual here.
+        """
         name = f"plane-{len(self.planes)}"
         config = await asyncio.to_thread(granted.kubeconfig, self.kube, self.namespace, server=server)
-        source = {"kind": "kubernetes", "kubeconfig": str(config), "namespaces": [self.namespace]}
+        usual = {"kind": "kubernetes", "kubeconfig": str(config), "namespaces": [self.namespace]}
         election = {"namespace": self.namespace, **LEASE}
         given = {"kubernetes": {"leader_election": election, "deprogram_timeout": "3s"}, **(settings or {})}
-        plane = ControlPlane(self._folder / name, settings={"sources": [source], **given})
+        plane = ControlPlane(self._folder / name, settings={"sources": [{**usual, **(source or {})}], **given})
         self.planes.append(plane)
         self._stack.push_async_callback(plane.stop)
         await plane.start(within=20 * SLACK)

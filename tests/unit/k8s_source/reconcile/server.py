@@ -37,6 +37,7 @@ class World:
         self.gateway: GatewayState | None = state()
         self.leads = True
         self.is_free = False
+        self.is_there = True
         self.answers: list[ApiError | None] = []
         self.writes: list[str] = []
         self.notes: list[Write] = []
@@ -78,6 +79,20 @@ class World:
         held = (FINALIZER,) if last["op"] == "add" else ()
         self.meta = replace(self.meta, finalizers=held)
         return self._changed()
+
+    async def request(self, _method: str, _path: str, *, query: object) -> bytes:
+        """A list of what there is under the one name."""
+        assert query == (("fieldSelector", f"metadata.name={ITEM_KEY.name}"),)
+        self._answer("list")
+        meta = {"uid": self.meta.uid, "namespace": ITEM_KEY.namespace, "name": ITEM_KEY.name}
+        meta |= {"resourceVersion": self.meta.resource_version, "finalizers": self.meta.finalizers, "generation": 1}
+        return msgspec.json.encode({"metadata": {}, "items": [{"metadata": meta}] if self.is_there else []})
+
+    def leave(self) -> None:
+        """The object does not fit the selector any more: the informer tells it as if it were gone."""
+        assert self.seen is not None
+        self.reconciler.left(self.seen)
+        self.seen = None
 
     def _answer(self, what: str) -> None:
         answer = self.answers.pop(0) if self.answers else None

@@ -15,6 +15,13 @@ from xds_server.ir.gateway_status import Envoys
 from xds_server.ir.origin import Origin
 
 
+def is_withdrawn(world: World) -> bool:
+    """Whether the status says that it is not served, and nothing that nobody keeps true any more."""
+    told = {each["type"]: each["status"] for each in world.status.pop("conditions")}
+    assert world.status == {"observedGeneration": 1, "phase": "Pending"}
+    return told == {"Programmed": "False", "Ready": "False"}
+
+
 async def begun(world: World) -> World:
     """Its first writes are over, and the time after the start."""
     await world.reconcile()
@@ -222,3 +229,61 @@ async def test_an_object_that_was_never_in_force_goes_at_once() -> None:
     world.look()
     await world.reconcile()
     assert world.writes == ["remove"]
+
+
+async def test_an_object_that_leaves_what_is_watched_is_let_go_when_envoys_have() -> None:
+    world = await begun(World())
+    world.leave()
+    assert await world.reconcile() is not None
+    assert not world.writes, "Envoys still have it"
+    world.is_free = True
+    assert await world.reconcile(1) is None
+    assert world.writes == ["list", "status", "remove"]
+    assert is_withdrawn(world)
+    assert not world.meta.finalizers
+    await world.reconcile(1)
+    assert len(world.writes) == 3
+
+
+async def test_an_object_that_leaves_while_another_leads_is_let_go_by_the_next_leader() -> None:
+    world = await begun(World())
+    world.is_free, world.leads = True, False
+    world.leave()
+    await world.reconcile()
+    assert not world.writes
+    world.leads = True
+    assert list(world.reconciler.leavers)
+    await world.reconcile()
+    assert not world.meta.finalizers
+
+
+@pytest.mark.parametrize("finalizers", [(FINALIZER,), (), ("other.example/keep",)])
+async def test_an_object_that_left_and_was_changed_since_is_looked_at_anew(finalizers: tuple[str, ...]) -> None:
+    world = await begun(World())
+    world.is_free = True
+    world.leave()
+    world.is_there = bool(finalizers)
+    world.meta = replace(world.meta, finalizers=finalizers)
+    assert await world.reconcile() is None
+    assert not world.reconciler.leavers
+    assert ("remove" in world.writes) == (finalizers == (FINALIZER,))
+
+
+async def test_an_object_that_comes_back_is_ours_again() -> None:
+    world = await begun(World())
+    world.leave()
+    world.look()
+    world.is_free = True
+    await world.reconcile()
+    assert not world.writes
+    assert not world.reconciler.leavers
+
+
+async def test_of_an_object_that_others_keep_the_status_goes() -> None:
+    world = await begun(World())
+    world.is_free = True
+    world.meta = replace(world.meta, deleted="2026-11-30T09:00:00Z", finalizers=("other.example/keep", FINALIZER))
+    world.look()
+    await world.reconcile()
+    assert world.writes == ["status", "remove"]
+    assert is_withdrawn(world)
