@@ -84,7 +84,7 @@ class World:
         """A list of what there is under the one name."""
         assert query == (("fieldSelector", f"metadata.name={ITEM_KEY.name}"),)
         self._answer("list")
-        meta = {"uid": self.meta.uid, "namespace": ITEM_KEY.namespace, "name": ITEM_KEY.name}
+        meta: dict[str, object] = {"uid": self.meta.uid, "namespace": ITEM_KEY.namespace, "name": ITEM_KEY.name}
         meta |= {"resourceVersion": self.meta.resource_version, "finalizers": self.meta.finalizers, "generation": 1}
         return msgspec.json.encode({"metadata": {}, "items": [{"metadata": meta}] if self.is_there else []})
 
