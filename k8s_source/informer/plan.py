@@ -75,7 +75,8 @@ class Plan:
         """Decide what comes next; the seconds to wait before it.
 
         The watch is taken up where it was, with three exceptions: the version is too old (410, in both forms), it is
-        from a future that the server does not know, or the server has answered twice with an error at one version.
+        from a future that the server does not know, or it has led twice to an error of the server's or to silence: some
+        servers say nothing at all to a version of the future.
         """
         if not self.version:
             if self._has_learnt(error):
@@ -103,7 +104,7 @@ class Plan:
         return False
 
     def _is_stuck(self, error: ApiError) -> bool:
-        answered = error.reason == BROKEN or (error.status and error.status not in _REFUSED)
+        answered = error.reason in {BROKEN, SILENT} or (error.status and error.status not in _REFUSED)
         if not answered or error.status == HTTPStatus.TOO_MANY_REQUESTS:
             return False
         is_again, self._failed_at = self._failed_at == self.version, self.version

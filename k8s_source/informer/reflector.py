@@ -30,6 +30,7 @@ class Reflector(Generic[T]):
         self._view, self._target, self._tools = view, target, tools
         self._plan = Plan(has_streams=tools.tuning.streaming)
         self._bookmarks = True
+        self._has_sent_bookmarks = False
 
     async def run(self) -> None:
         """Read, follow, and begin again after whatever happens."""
@@ -51,8 +52,9 @@ class Reflector(Generic[T]):
         try:
             await watch.run()
         finally:
-            # A server that never sends a bookmark is quiet, not frozen; one that does is expected to go on.
-            self._bookmarks = watch.saw_bookmark or (self._bookmarks and not watch.is_silent)
+            self._has_sent_bookmarks = self._has_sent_bookmarks or watch.saw_bookmark
+            # A server that never sends one is quiet, not frozen; one that has is expected to go on.
+            self._bookmarks = self._has_sent_bookmarks or (self._bookmarks and not watch.is_silent)
 
     async def _after(self, error: ApiError) -> float:
         """What an error means; the seconds to wait before going on."""

@@ -43,7 +43,6 @@ def test_a_version_of_the_future_is_listed_anew() -> None:
     [
         CUT,
         ApiError(0, "ClientConnectorError", "refused"),
-        ApiError(0, SILENT, ""),
         ApiError(0, SHORT, ""),
         ApiError(401, "Unauthorized", ""),
         ApiError(403, "Forbidden", ""),
@@ -58,8 +57,10 @@ def test_no_number_of_these_makes_it_list_anew(error: ApiError) -> None:
     assert plan.version == "7"
 
 
-@pytest.mark.parametrize("error", [FAULT, ApiError(0, BROKEN, "half a line")], ids=lambda error: error.reason)
-def test_two_errors_at_one_version_make_it_list_anew(error: ApiError) -> None:
+@pytest.mark.parametrize(
+    "error", [FAULT, ApiError(0, BROKEN, "half a line"), ApiError(0, SILENT, "")], ids=lambda error: error.reason
+)
+def test_two_errors_or_silences_at_one_version_make_it_list_anew(error: ApiError) -> None:
     plan = watching()
     plan.failed(error)
     assert plan.version == "7"

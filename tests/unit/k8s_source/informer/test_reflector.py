@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from aiohttp import web
 
 from k8s_source.informer.condition import Phase
@@ -71,6 +72,21 @@ async def test_a_version_of_the_future_has_everything_listed(tmp_path: Path) -> 
     async with followed(script, tmp_path) as told:
         await until(lambda: told.world.keys() == {"a"})
     assert len(script.lists) == 2
+
+
+async def test_silence_at_a_version_of_the_future_has_everything_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So does an API server behave whose etcd was restored from a backup: it accepts the watch and says nothing."""
+    monkeypatch.setattr("k8s_source.informer.watching.QUIET", 0.2)
+    monkeypatch.setattr("k8s_source.informer.watchdog.OVERDUE", 0.05)
+    monkeypatch.setattr("k8s_source.informer.watchdog.MARGIN", 0.1)
+    script = Script(listed(9000, one("a", 8000), one("b", 8000)), bookmark(9001), b"", listed(12, one("a", 7)))
+    counts = Counts()
+    async with followed(script, tmp_path, counts=counts) as told:
+        await until(lambda: told.world.keys() == {"a"})
+    assert counts.ended["silent"] == 2
+    assert [each.get("resourceVersion") for each in script.asked[:4]] == [None, "9000", "9001", None]
 
 
 async def test_an_error_in_a_watch_does_not_have_everything_listed(tmp_path: Path) -> None:
