@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set as Abstra
 from dataclasses import dataclass
 from typing import Protocol
 
-from observers.verdict import State, forget_samples, look, observe, value_of
+from observers.verdict import State, Step, forget_samples, look, observe, value_of
 from xds_server.ir.facts import Conclusion, Observation, Query, Reading, RouteKey, Verdict, Watch
 
 NOT_SAMPLED = "not sampled yet"
@@ -79,6 +79,34 @@ class Judge:
         self._watchers: dict[Query, dict[RouteKey, None]] = {}
         self._now: dict[Query, Observation] = {}
         self._known: dict[Query, Observation] = {}
+        self._pins: dict[RouteKey, Conclusion] = {}
+
+    def pin(self, changes: Mapping[RouteKey, Conclusion | None]) -> None:
+        """Have somebody else's conclusions stand for routes; None: of that one it is judged here again, going on from there."""
+        changed: dict[RouteKey, Verdict] = {}
+        for route, conclusion in changes.items():
+            case = self._cases.get(route)
+            if conclusion is None:
+                if self._pins.pop(route, None) is not None and case is not None:
+                    self._judge(route, case, None, self._clock(), changed)
+                continue
+            self._pins[route] = conclusion
+            if case is not None:
+                self._cancel(case)
+                before, case.state = case.state.verdict, _pinned(case.state, conclusion)
+                if case.state.verdict is not before:
+                    changed[route], case.by_edit = case.state.verdict, False
+        if changed:
+            self._changed(changed)
+
+    def is_pinned(self, route: RouteKey) -> bool:
+        """Whether somebody else's conclusion stands for a route."""
+        return route in self._pins
+
+    def opinion(self, route: RouteKey) -> Conclusion | None:
+        """What is concluded of a route; None while its value is not known here."""
+        case = self._cases.get(route)
+        return self.conclusion(route) if case is not None and _is_known(self._now[case.watch.query]) else None
 
     def follow(self, changes: Mapping[RouteKey, Watch | None]) -> None:
         """Take what routes watch from now on; None for a route that is gone or watches nothing any more.
@@ -186,7 +214,7 @@ class Judge:
                 self._cancel(case)
                 case.watch, case.state, case.is_edited = watch, forget_samples(case.state), True
             return set()
-        found = self.conclusion(route)
+        found = self._pins.get(route) or self.conclusion(route)
         self._restored.pop(route, None)
         wanted = self._drop(route, case) if case is not None else set()
         return wanted | self._add(route, watch, found) if watch is not None else wanted
@@ -229,6 +257,8 @@ class Judge:
         self._cancel(case)
         before, rule = case.state.verdict, case.watch.rule
         step = observe(case.state, rule, observation, now) if observation is not None else look(case.state, rule, now)
+        if (pin := self._pins.get(route)) is not None:
+            step = Step(_pinned(step.state, pin), None)
         case.state = step.state
         if step.state.verdict is not before:
             changed[route], case.by_edit = step.state.verdict, case.is_edited
@@ -247,6 +277,11 @@ class Judge:
         if case.timer is not None:
             case.timer.cancel()
             case.timer = None
+
+
+def _pinned(state: State, conclusion: Conclusion) -> State:
+    """What was sampled here, with what was concluded elsewhere."""
+    return state._replace(verdict=conclusion.verdict, since=conclusion.since, was_over=conclusion.was_over)
 
 
 def _is_known(observation: Observation) -> bool:

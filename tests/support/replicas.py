@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
@@ -160,19 +160,21 @@ class Crowd:
 
 
 @asynccontextmanager
-async def crowd(folder: Path, number: int, **settings: Any) -> AsyncIterator[Crowd]:
-    """So many replicas, started, that know of each other by a list of URLs."""
+async def crowd(
+    folder: Path, number: int, own: Callable[[int], Mapping[str, Any]] = lambda _index: {}
+) -> AsyncIterator[Crowd]:
+    """So many replicas, started, that know of each other by a list of URLs; `own` has further settings of each."""
     ports, files = kept_ports(number), folder / "files"
     files.mkdir()
     urls = [f"http://127.0.0.1:{port}" for port in ports]
     planes = []
     for index, port in enumerate(ports):
-        own = {
+        settings = {
             "sources": [{"kind": "files", "path": str(files), "watch": True}],
             "replicas": {"name": f"replica-{index}", "urls": urls},
-            **settings,
+            **own(index),
         }
-        planes.append(ControlPlane(folder / f"replica-{index}", admin_port=port, settings=own))
+        planes.append(ControlPlane(folder / f"replica-{index}", admin_port=port, settings=settings))
     write_documents(files / "backend.yaml", list(BACKEND))
     made = Crowd(planes, files)
     made.declare()

@@ -6,7 +6,7 @@ from aiohttp import web
 
 from xds_server.admin.answers import answer, encoded, number
 from xds_server.admin.deps import DEPS
-from xds_server.admin.replica_shapes import group_of, head_of
+from xds_server.admin.replica_shapes import group_of, head_of, opinion_of
 
 MOST_WAIT = 60
 """Seconds for which an answer is put off at most."""
@@ -22,4 +22,5 @@ async def tell(request: web.Request) -> web.Response:
     bulletin = request.app[DEPS].bulletin
     report = await bulletin.report(instance, after or 0, float(wait or 0))
     groups = await encoded(report.shares.items(), lambda each: group_of(*each))
-    return answer({**head_of(report), "groups": groups})
+    opinions = await encoded(report.opinions.items(), lambda each: opinion_of(*each))
+    return answer({**head_of(report), "groups": groups, "opinions": opinions})

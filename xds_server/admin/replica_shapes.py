@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from xds_server.ir.facts import Conclusion, RouteKey, Verdict
 from xds_server.status.replicas import Report
 from xds_server.status.share import Refusal, Share
 
@@ -34,10 +35,24 @@ class ReplicaGroup(Struct):
     refusal: ShareRefusal | None
 
 
+class Opinion(Struct):
+    """What this replica goes by for a route that watches something; `verdict` is null where it has nothing to say any more.
+
+    `since` is when the verdict last changed (POSIX seconds; 0: never), `was_over` whether it ever was over.
+    """
+
+    namespace: str
+    gateway: str
+    route: str
+    verdict: Verdict | None
+    since: float
+    was_over: bool
+
+
 class Replica(Struct):
     """What a replica tells. `instance` is new with each process; `leaving` says that the process ends.
 
-    `groups` are all (`whole`), or those in which something has changed since `after`; `seq` is what to give as `after` next.
+    `groups` and `opinions` are all (`whole`), or those in which something has changed since `after`; `seq` is what to give as `after` next.
     """
 
     replica: str
@@ -48,6 +63,7 @@ class Replica(Struct):
     leader: bool
     leaving: bool
     groups: list[ReplicaGroup]
+    opinions: list[Opinion]
 
 
 def head_of(report: Report) -> dict[str, object]:
@@ -70,11 +86,23 @@ def group_of(name: str, share: Share) -> ReplicaGroup:
     return ReplicaGroup(name, share.version, share.connected, share.acked, share.nacked, share.envoys, said)
 
 
+def opinion_of(route: RouteKey, found: Conclusion | None) -> Opinion:
+    """What it goes by for one route."""
+    if found is None:
+        return Opinion(*route, None, 0.0, was_over=False)
+    return Opinion(*route, found.verdict, found.since, found.was_over)
+
+
 def report_of(told: Replica) -> Report:
     """A report as it was read."""
     shares = {each.group: _share(each) for each in told.groups}
     head = (told.replica, told.instance, told.started, told.seq, told.whole)
-    return Report(*head, shares, told.leader, told.leaving)
+    opinions = {RouteKey(each.namespace, each.gateway, each.route): _conclusion(each) for each in told.opinions}
+    return Report(*head, shares, opinions, told.leader, told.leaving)
+
+
+def _conclusion(told: Opinion) -> Conclusion | None:
+    return Conclusion(told.verdict, told.since, told.was_over) if told.verdict is not None else None
 
 
 def _share(told: ReplicaGroup) -> Share:

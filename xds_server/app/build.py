@@ -163,8 +163,12 @@ def _watching(
         parts = (flow.groups, tracker, flow.state.routes, readings, transitions)
         return GatewayBook(*parts, replicas=replicating.replicas, clock=time.time)
 
-    watching = Watching(flow.pipeline, observers, flow.state.routes, make_book, board.brake)
+    watching = Watching(
+        flow.pipeline, observers, flow.state.routes, make_book, brake=board.brake, touched=replicating.touched
+    )
     connect(board, watching, flow.pipeline)
+    replicating.bulletin.ask_for_opinions(watching.opinion)
+    replicating.replicas.guide(watching.adopt, lambda route: watching.judge.opinion(route) is not None)
     return watching
 
 

@@ -30,7 +30,7 @@ def connect(board: Switchboard, watching: Watching, pipeline: Pipeline) -> None:
         pipeline.observe(FactChanges(verdicts))
 
     def changed(routes: Iterable[RouteKey]) -> None:
-        watching.book.noted(routes)
+        watching.noted(routes)
         board.remember()
 
     board.brake.connect(lambda: watching.judge.routes, count, changed)

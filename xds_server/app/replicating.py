@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from xds_server.app.cluster import connection_of, entry_of
 from xds_server.credentials.tls import read_authorities
 from xds_server.credentials.tokens import read_token
 from xds_server.credentials.watched import Credentials, Watched
+from xds_server.ir.facts import RouteKey
 from xds_server.settings.replicas import Replicas as Section
 from xds_server.settings.root import Settings
 from xds_server.snapshot.groups import Groups
@@ -30,6 +32,11 @@ class Replicating:
     bulletin: Bulletin
     replicas: Replicas
     peers: Peers | None
+
+    def touched(self, routes: Collection[RouteKey]) -> None:
+        """Tell the others what we go by for these routes, and look anew by what we go."""
+        self.bulletin.touch_routes(routes)
+        self.replicas.reconsider(routes)
 
     async def run(self) -> None:
         """Ask the others until cancelled."""
@@ -53,7 +60,7 @@ def make_replicating(
     """
     section = settings.replicas
     bulletin = Bulletin(groups, tracker, section.name or socket.gethostname(), time.time)
-    replicas = Replicas(bulletin.instance)
+    replicas = Replicas(bulletin.instance, bulletin.started)
     if not (section.urls or section.service):
         return Replicating(bulletin, replicas, None)
     peers = Peers(replicas, _access(section, token, credentials))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import structlog
@@ -13,7 +13,7 @@ from observers.base import Observer
 from observers.judge import Judge
 from xds_server.app.observing import run_observer
 from xds_server.derive.outcome import Outcome
-from xds_server.ir.facts import FactChanges, Observation, Query, Reading, RouteKey, Verdict
+from xds_server.ir.facts import Conclusion, FactChanges, Observation, Query, Reading, RouteKey, Verdict
 from xds_server.ir.gateway import GatewayKey
 from xds_server.snapshot.pipeline import Pipeline
 from xds_server.snapshot.seeds import NOTHING_DECLARED
@@ -40,15 +40,19 @@ class Watching:
         observers: Sequence[Observer],
         memory: RouteMemory,
         make_book: Callable[[Readings], GatewayBook],
+        *,
         brake: Brake,
+        touched: Callable[[Collection[RouteKey]], None],
     ) -> None:
         """Begin with the verdicts that are remembered, before the pipeline runs.
 
-        Of two observers of one name the first is asked. `make_book` makes the book, which asks for readings.
+        Of two observers of one name the first is asked. `make_book` makes the book, which asks for readings. `touched` is
+        told of routes whose `opinion` may be another than before.
         """
         self._pipeline = pipeline
         self._memory = memory
         self._brake = brake
+        self._touched = touched
         self._is_settled = False
         self._observers = {each.name: each for each in reversed(observers)}
         self.judge = Judge(
@@ -56,12 +60,26 @@ class Watching:
             asyncio.get_running_loop().call_later,
             self._judged,
             self._want,
-            self._noted,
+            self.noted,
             restored=memory.conclusions,
         )
         self.book = make_book(self._reading)
         pipeline.observe(FactChanges(brake.counting(self.judge.verdicts())))
         pipeline.follow(self._derived)
+
+    def opinion(self, route: RouteKey) -> Conclusion | None:
+        """What a route goes by here, once anything was known of its value: for other replicas to go by, too."""
+        found = self.judge.opinion(route)
+        if found is None or not self._brake.holds(route):
+            return found
+        return replace(found, verdict=Verdict.NORMAL if found.verdict is Verdict.OVER else Verdict.OVER)
+
+    def adopt(self, opinions: Mapping[RouteKey, Conclusion | None]) -> None:
+        """Go by what another replica has concluded; None: by our own judgement again."""
+        self.judge.pin(opinions)
+        held = {route: found.verdict for route, found in opinions.items() if found and self._brake.holds(route)}
+        if held:
+            self._brake.adopt(held)
 
     def observations(self) -> list[Observation]:
         """All that is known of what routes watch."""
@@ -110,6 +128,7 @@ class Watching:
 
     def _derived(self, outcome: Outcome) -> None:
         self.judge.follow(outcome.watches)
+        self._touched(outcome.watches.keys())
         self.book.take(outcome.reports)
 
     def _judged(self, verdicts: Mapping[RouteKey, Verdict]) -> None:
@@ -118,7 +137,12 @@ class Watching:
         edited = {route: place for route in verdicts if (place := self._edited_in(route))}
         if edited:
             self._pipeline.observe(FactChanges(edited=edited))
-        self._brake.take(verdicts)
+        adopted = {route: verdict for route, verdict in verdicts.items() if self.judge.is_pinned(route)}
+        if adopted:
+            self._brake.adopt(adopted)
+        if len(adopted) < len(verdicts):
+            self._brake.take({route: verdict for route, verdict in verdicts.items() if route not in adopted})
+        self._touched(verdicts.keys())
 
     def _edited_in(self, route: RouteKey) -> str:
         """Where the gateway stands whose edit changed a verdict, "" where the value did."""
@@ -129,8 +153,11 @@ class Watching:
         found = self.judge.reading(route)
         return replace(found, held=True) if found is not None and self._brake.holds(route) else found
 
-    def _noted(self, routes: Iterable[RouteKey]) -> None:
-        self.book.noted(routes)
+    def noted(self, routes: Iterable[RouteKey]) -> None:
+        """Note that what these routes watch became known or unknown, or is held or is not."""
+        found = tuple(routes)
+        self.book.noted(found)
+        self._touched(found)
 
     def _want(self, observer: str, queries: Sequence[Query]) -> None:
         found = self._observers.get(observer)

@@ -108,6 +108,13 @@ def forget(state: BreakerState, routes: Iterable[RouteKey]) -> Step:
     return Step(replace(state, turned=turned, held=held), counts)
 
 
+def adopt(state: BreakerState, verdicts: Mapping[RouteKey, Verdict]) -> Step:
+    """Have verdicts count that were reached elsewhere, behind a breaker of their own."""
+    turned = {route: at for route, at in state.turned.items() if route not in verdicts}
+    held = {route: verdict for route, verdict in state.held.items() if route not in verdicts}
+    return Step(replace(state, turned=turned, held=held), verdicts)
+
+
 def counting(state: BreakerState, verdicts: Mapping[RouteKey, Verdict]) -> dict[RouteKey, Verdict]:
     """Of verdicts as they were reached those that count: one that is held is the other one still."""
     return {**verdicts, **{route: _other(verdict) for route, verdict in state.held.items()}}

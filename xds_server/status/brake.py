@@ -7,7 +7,7 @@ from typing import Protocol
 
 import structlog
 
-from xds_server.derive.mass_breaker import BreakerState, Limits, Step, counting, forget, look, reset, take
+from xds_server.derive.mass_breaker import BreakerState, Limits, Step, adopt, counting, forget, look, reset, take
 from xds_server.ir.events import EventKind
 from xds_server.ir.facts import RouteKey, Verdict
 from xds_server.status.stamps import stamp
@@ -72,6 +72,10 @@ class Brake:
     def take(self, verdicts: Mapping[RouteKey, Verdict]) -> None:
         """Take verdicts that have changed."""
         self._step(take(self.state, self.limits, verdicts, self.watched, self._clock()), "tidegate", "")
+
+    def adopt(self, verdicts: Mapping[RouteKey, Verdict]) -> None:
+        """Take verdicts that another replica goes by: its breaker has let them through."""
+        self._step(adopt(self.state, verdicts), "tidegate", "")
 
     def look(self) -> None:
         """Close it if it is time; to be called every second or so."""

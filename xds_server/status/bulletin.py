@@ -1,13 +1,14 @@
-"""What this replica tells the others: its share of each group, numbered by change, so that who asks again gets what changed."""
+"""What this replica tells the others: its share of each group, what it goes by for routes; who asks again gets what changed."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from uuid import uuid4
 
+from xds_server.ir.facts import Conclusion, RouteKey
 from xds_server.snapshot.groups import Groups
 from xds_server.status.replicas import Report
 from xds_server.status.share import NOTHING, Share, share_of
@@ -26,7 +27,11 @@ _PART = 20
 """Looking takes at most one part in so many of the time."""
 
 _GONE_KEPT = 1_000
-"""Groups that are gone and still told of. Who was told less recently is told everything."""
+"""Groups and routes that are gone and still told of. Who was told less recently is told everything."""
+
+
+Subject = str | RouteKey
+"""What something is told of: a group by name, or a route."""
 
 
 class Bulletin:
@@ -39,15 +44,16 @@ class Bulletin:
         self.started = clock()
         self._groups = groups
         self._tracker = tracker
-        self._touched = {group.name for group in groups}
-        self._unsettled: set[str] = set()
-        self._batch: list[str] = []
+        self._opinion: Callable[[RouteKey], Conclusion | None] = lambda _route: None
+        self._touched: set[Subject] = {group.name for group in groups}
+        self._unsettled: set[Subject] = set()
+        self._batch: list[Subject] = []
         """What is being looked at."""
         self._took = 0.0
-        self._shares: dict[str, Share] = {}
-        self._seqs: dict[str, int] = {}
-        """By group when it last changed, the newest last."""
-        self._gone: dict[str, int] = {}
+        self._told: dict[Subject, Share | Conclusion] = {}
+        self._seqs: dict[Subject, int] = {}
+        """When it last changed, the newest last."""
+        self._gone: dict[Subject, int] = {}
         self._seq = 0
         self._whole_before = 0
         """Who was told less than this is told everything."""
@@ -70,6 +76,16 @@ class Bulletin:
         """Note that something of a group may have changed."""
         self._touched.add(group)
         if self._waiting:
+            self._look_within(self._pause)
+
+    def ask_for_opinions(self, opinion: Callable[[RouteKey], Conclusion | None]) -> None:
+        """Tell what `opinion` says of the routes that are touched."""
+        self._opinion = opinion
+
+    def touch_routes(self, routes: Iterable[RouteKey]) -> None:
+        """Note that something else may be concluded of these than before."""
+        self._touched.update(routes)
+        if self._waiting and self._touched:
             self._look_within(self._pause)
 
     def lead(self, is_leader: Callable[[], bool]) -> None:
@@ -106,17 +122,24 @@ class Bulletin:
                     await self._news.wait()
 
     def _since(self, after: int | None) -> Report:
-        shares: dict[str, Share] = {}
+        found: dict[Subject, Share | Conclusion | None] = {}
         if after is None:
-            shares.update(self._shares)
+            found.update(self._told)
         else:
-            for known, of in ((self._seqs, self._shares), (self._gone, {})):
-                for group in reversed(known):
-                    if known[group] <= after:
+            for seqs in (self._seqs, self._gone):
+                for subject in reversed(seqs):
+                    if seqs[subject] <= after:
                         break
-                    shares[group] = of.get(group, NOTHING)
+                    found[subject] = self._told.get(subject)
         head = (self.name, self.instance, self.started, self._seq)
-        return Report(*head, after is None, shares, self._is_leader(), self._leaving)
+        shares: dict[str, Share] = {}
+        opinions: dict[RouteKey, Conclusion | None] = {}
+        for subject, told in found.items():
+            if isinstance(subject, RouteKey):
+                opinions[subject] = told if isinstance(told, Conclusion) else None
+            else:
+                shares[subject] = told if isinstance(told, Share) else NOTHING
+        return Report(*head, after is None, shares, opinions, self._is_leader(), self._leaving)
 
     def _arrange(self) -> None:
         """Have somebody look, where there is anybody to tell and something to look at."""
@@ -155,14 +178,19 @@ class Bulletin:
         self._rested = asyncio.get_running_loop().time() + self._pause
         self._arrange()
 
-    def _look_at(self, group: str) -> bool:
-        """Whether there is anything new to tell of a group."""
-        share = self.share(group)
-        if not share.is_settled:
-            self._unsettled.add(group)
-        is_news = share != self._shares.get(group, NOTHING)
+    def _look_at(self, subject: Subject) -> bool:
+        """Whether there is anything new to tell of a group or a route."""
+        found: Share | Conclusion | None
+        if isinstance(subject, RouteKey):
+            found = self._opinion(subject)
+        else:
+            share = self.share(subject)
+            found = share if share != NOTHING else None
+            if not share.is_settled:
+                self._unsettled.add(subject)
+        is_news = found != self._told.get(subject)
         if is_news:
-            self._note(group, share)
+            self._note(subject, found)
         return is_news
 
     async def _look_at_all(self) -> None:
@@ -171,14 +199,14 @@ class Bulletin:
             await asyncio.sleep(0)
             self._look()
 
-    def _note(self, group: str, share: Share) -> None:
-        self._seqs.pop(group, None)
-        self._gone.pop(group, None)
-        if share != NOTHING:
-            self._shares[group], self._seqs[group] = share, self._seq + 1
+    def _note(self, subject: Subject, found: Share | Conclusion | None) -> None:
+        self._seqs.pop(subject, None)
+        self._gone.pop(subject, None)
+        if found is not None:
+            self._told[subject], self._seqs[subject] = found, self._seq + 1
             return
-        del self._shares[group]
-        self._gone[group] = self._seq + 1
+        del self._told[subject]
+        self._gone[subject] = self._seq + 1
         if len(self._gone) > _GONE_KEPT:
             oldest = next(iter(self._gone))
             self._whole_before = self._gone.pop(oldest)

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 
+from xds_server.ir.facts import Conclusion, RouteKey
 from xds_server.status.share import NOTHING, Refusal, Share
+
+Opinions = Mapping[RouteKey, Conclusion | None]
 
 Told = Callable[[Iterable[str] | None], None]
 """Takes the groups of which others tell something new; None stands for all."""
@@ -18,8 +22,9 @@ Told = Callable[[Iterable[str] | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a replica tells: all of its groups (`whole`), or those in which something has changed.
+    """What a replica tells: all of its groups and routes (`whole`), or those in which something has changed.
 
+    `opinions` are what it goes by for routes that watch something, None for one of which it says nothing any more.
     `instance` is made anew by each process, `started` (POSIX seconds) is when it began. `leaving` is told last by a process
     that ends in order: its Envoys have gone elsewhere.
     """
@@ -30,6 +35,7 @@ class Report:
     seq: int
     whole: bool
     shares: Mapping[str, Share]
+    opinions: Opinions = field(default_factory=dict)
     leader: bool = False
     leaving: bool = False
 
@@ -52,6 +58,7 @@ class Peer:
     problem: str = "it has not been asked yet"
     report: Report | None = None
     shares: dict[str, Share] = field(default_factory=dict)
+    opinions: dict[RouteKey, Conclusion] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +81,13 @@ class Elsewhere:
 class Replicas:
     """The other replicas, by the addresses at which they are asked."""
 
-    def __init__(self, instance: str) -> None:
-        """Begin with none; `instance` is that of this process."""
+    def __init__(self, instance: str, started: float = 0.0) -> None:
+        """Begin with none; `instance` is that of this process, which began at `started` (POSIX seconds)."""
         self._instance = instance
+        self._age = (started, instance)
+        self._followed: dict[RouteKey, Conclusion] = {}
+        self._knows: Callable[[RouteKey], bool] = lambda _route: True
+        self._guided: Callable[[Opinions], None] = lambda _opinions: None
         self._peers: dict[str, Peer] = {}
         self._unlisted = ""
         self._followers: list[Told] = []
@@ -89,6 +100,13 @@ class Replicas:
     def follow_losses(self, alarmed: Callable[[], None]) -> None:
         """Have a function told before the Envoys of a replica cease to count that has gone or begins anew."""
         self._alarmed.append(alarmed)
+
+    def guide(self, guided: Callable[[Opinions], None], knows: Callable[[RouteKey], bool]) -> None:
+        """Have `guided` told what to go by for routes; None: by oneself. `knows` tells whether a route's value is known here.
+
+        All go by the replica that has run longest of those who know the value.
+        """
+        self._guided, self._knows = guided, knows
 
     @property
     def peers(self) -> Mapping[str, Peer]:
@@ -121,6 +139,7 @@ class Replicas:
         self._peers = {address: before.get(address) or Peer(name) for address, name in addresses.items()}
         if self._peers.keys() != before.keys():
             self._tell(None)
+            self.reconsider()
 
     def take(self, address: str, report: Report) -> None:
         """Take in what the replica at an address tells."""
@@ -129,7 +148,7 @@ class Replicas:
             return
         was, before = peer.standing, peer.report
         if report.instance == self._instance:
-            peer.standing, peer.report, peer.shares = Standing.OURSELVES, None, {}
+            self._peers[address] = Peer(report.replica, Standing.OURSELVES)
             self._tell(None)
             return
         peer.name, peer.report, peer.problem = report.replica, report, ""
@@ -144,8 +163,16 @@ class Replicas:
                 peer.shares[group] = share
             else:
                 peer.shares.pop(group, None)
+        if report.whole:
+            peer.opinions = {}
+        for route, found in report.opinions.items():
+            if found is not None:
+                peer.opinions[route] = found
+            else:
+                peer.opinions.pop(route, None)
         is_news = report.whole or was is not peer.standing or before is None or before.leader is not report.leader
         self._tell(None if is_news else report.shares)
+        self.reconsider(None if is_news else report.opinions)
 
     def lost(self, address: str, problem: str) -> None:
         """Note that there is no answer at an address, and why."""
@@ -156,6 +183,8 @@ class Replicas:
         peer.standing, peer.problem = Standing.UNHEARD, problem
         if was is Standing.HEARD or said != problem:
             self._tell(None)
+        if was is Standing.HEARD:
+            self.reconsider()
 
     def elsewhere(self, group: str, version: str) -> Elsewhere:
         """How far a group has come on the others with a version."""
@@ -189,6 +218,33 @@ class Replicas:
         """The Envoys of a group on the others, as they told last."""
         return sum(peer.shares[group].envoys for peer in self._counted() if group in peer.shares)
 
+    def reconsider(self, routes: Iterable[RouteKey] | None = None) -> None:
+        """Look anew what to go by for routes (None: all): somebody knows their values who did not, or does no more."""
+        heard = sorted(self._heard(), key=_age)
+        if not (heard or self._followed):
+            return
+        elder = [peer.opinions for peer in heard if _age(peer) < self._age]
+        younger = [peer.opinions for peer in heard if _age(peer) > self._age]
+        if routes is None:
+            routes = self._followed.keys() | {route for opinions in (*elder, *younger) for route in opinions}
+        changes: dict[RouteKey, Conclusion | None] = {}
+        for route in routes:
+            found = _first(route, elder)
+            if found is None and not self._knows(route):
+                found = _first(route, younger)
+            if found != self._followed.get(route):
+                changes[route] = found
+        if changes:
+            self._guide_by(changes)
+
+    def _guide_by(self, changes: Opinions) -> None:
+        for route, found in changes.items():
+            if found is not None:
+                self._followed[route] = found
+            else:
+                self._followed.pop(route, None)
+        self._guided(changes)
+
     def _heard(self) -> list[Peer]:
         return [peer for peer in self._counted() if peer.standing is Standing.HEARD]
 
@@ -209,6 +265,14 @@ class Replicas:
     def _alarm(self) -> None:
         for alarmed in self._alarmed:
             alarmed()
+
+
+def _age(peer: Peer) -> tuple[float, str]:
+    return (peer.report.started, peer.report.instance) if peer.report is not None else (inf, "")
+
+
+def _first(route: RouteKey, opinions: Iterable[Mapping[RouteKey, Conclusion]]) -> Conclusion | None:
+    return next((each[route] for each in opinions if route in each), None)
 
 
 def _rank(peer: Peer) -> tuple[bool, int]:

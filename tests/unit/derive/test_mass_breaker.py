@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given, strategies as st
 
-from xds_server.derive.mass_breaker import BreakerState, Limits, Step, counting, forget, look, reset, take
+from xds_server.derive.mass_breaker import BreakerState, Limits, Step, adopt, counting, forget, look, reset, take
 from xds_server.ir.facts import RouteKey, Verdict
 
 OVER, NORMAL = Verdict.OVER, Verdict.NORMAL
@@ -135,6 +135,13 @@ def test_routes_that_are_gone_are_held_no_more() -> None:
     step = forget(play.state, routes(0, 1))
     assert step.state.held == routes(2, 3, 4, 5)
     assert step.counts == routes(0, 1)
+
+
+def test_verdicts_from_elsewhere_count_whatever_is_held_and_count_for_nothing_else() -> None:
+    routes = [RouteKey("shop", "edge", str(number)) for number in range(3)]
+    state = BreakerState({routes[0]: 1.0}, 2.0, {routes[1]: Verdict.OVER, routes[2]: Verdict.OVER})
+    verdicts = {routes[0]: Verdict.NORMAL, routes[1]: Verdict.OVER}
+    assert adopt(state, verdicts) == Step(BreakerState({}, 2.0, {routes[2]: Verdict.OVER}), verdicts)
 
 
 def test_after_a_restart_what_is_held_still_does_not_count() -> None:

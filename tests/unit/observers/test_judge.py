@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, strategies as st
@@ -317,3 +318,83 @@ def test_what_is_not_a_number_is_unknown(world: World) -> None:
 def test_what_nobody_wants_is_left_aside(world: World) -> None:
     world.sample(150)
     assert world.told == []
+
+
+OVER_THERE = Conclusion(Verdict.OVER, START, was_over=True)
+NORMAL_THERE = Conclusion(Verdict.NORMAL, START, was_over=True)
+
+
+def test_somebody_elses_conclusion_stands_whatever_is_sampled(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.sample(10)
+    world.judge.pin({route("a"): OVER_THERE, route("nobody-watches"): OVER_THERE})
+    assert world.told == [{route("a"): Verdict.OVER}]
+    for value in (10, 500, 0):
+        world.time.advance(60)
+        world.sample(value)
+    assert world.judge.conclusion(route("a")) == OVER_THERE
+    assert len(world.told) == 1
+    world.judge.pin({route("a"): NORMAL_THERE})
+    assert world.told[1:] == [{route("a"): Verdict.NORMAL}]
+    world.judge.follow({route("nobody-watches"): Watch(OTHERS, RULE)})
+    assert world.judge.conclusion(route("nobody-watches")) == OVER_THERE, "also of a route that comes later"
+
+
+def test_without_it_judging_goes_on_from_there(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.judge.pin({route("a"): OVER_THERE})
+    world.sample(90)
+    world.judge.pin({route("a"): None})
+    assert world.judge.conclusion(route("a")) == OVER_THERE, "90 is not below the recovery threshold"
+    world.time.advance(29)
+    world.sample(10)
+    assert len(world.told) == 1, "the dwell counts from when the other one concluded it"
+    world.time.advance(2)
+    assert world.told[1:] == [{route("a"): Verdict.NORMAL}]
+
+
+def test_what_was_sampled_meanwhile_counts_at_once(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.judge.pin({route("a"): OVER_THERE})
+    world.time.advance(60)
+    world.sample(10)
+    world.judge.pin({route("a"): None, route("b"): None})
+    assert world.told == [{route("a"): Verdict.OVER}, {route("a"): Verdict.NORMAL}]
+    assert not world.judge.is_pinned(route("a"))
+
+
+def test_who_does_not_know_the_value_has_no_opinion(world: World) -> None:
+    world.judge.follow({route("a"): Watch(ORDERS, RULE)})
+    world.judge.pin({route("a"): OVER_THERE})
+    assert world.judge.opinion(route("a")) is None
+    assert world.judge.opinion(route("b")) is None
+    world.sample(10)
+    assert world.judge.opinion(route("a")) == OVER_THERE
+    world.sample(None)
+    assert world.judge.opinion(route("a")) is None
+
+
+@given(
+    st.lists(
+        st.one_of(st.integers(0, 200), st.none(), st.sampled_from([OVER_THERE, NORMAL_THERE]), st.just("unpin")),
+        max_size=30,
+    )
+)
+def test_a_pin_decides_as_long_as_it_stands(steps: list[object]) -> None:
+    world = World()
+    a = route("a")
+    world.judge.follow({a: Watch(ORDERS, RULE)})
+    pinned: Conclusion | None = None
+    for step in steps:
+        world.time.advance(7)
+        if isinstance(step, Conclusion) or step == "unpin":
+            pinned = step if isinstance(step, Conclusion) else None
+            world.judge.pin({a: pinned})
+        else:
+            world.sample(step)  # type: ignore[arg-type]
+        found = world.judge.conclusion(a)
+        assert found is not None
+        assert pinned in (None, found)
+        told = [each[a] for each in world.told]
+        assert found.verdict is (told[-1] if told else Verdict.NORMAL)
+        assert all(before is not after for before, after in pairwise(told))

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from tests.unit.status.test_tracker import Node
+from xds_server.ir.facts import Conclusion, RouteKey, Verdict
 from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.snapshot import Snapshot
 from xds_server.status import bulletin as module
@@ -209,3 +210,27 @@ async def test_two_thousand_groups_are_cheap() -> None:
         node.synced = not node.synced
         await asking
     assert time.perf_counter() - began < 10 * max(whole, 0.02), "a change costs what it touches"
+
+
+async def test_opinions_are_told_as_they_are_when_somebody_looks() -> None:
+    world = World(groups=1)
+    reader = Reader(world)
+    route = RouteKey("shop", "edge", "orders")
+    over = Conclusion(Verdict.OVER, 5.0, was_over=True)
+    says: dict[RouteKey, Conclusion] = {}
+    world.bulletin.ask_for_opinions(says.get)
+    world.bulletin.touch_routes([route])
+    assert (await reader.ask()).opinions == {}
+    says[route] = over
+    asking = asyncio.create_task(reader.ask())
+    await asyncio.sleep(0)
+    world.bulletin.touch_routes([route])
+    answer = await asking
+    assert (answer.opinions, dict(answer.shares)) == ({route: over}, {})
+    assert (await world.all()).opinions == {route: over}
+    del says[route]
+    asking = asyncio.create_task(reader.ask())
+    await asyncio.sleep(0)
+    world.bulletin.touch_routes([route])
+    assert (await asking).opinions == {route: None}
+    assert (await world.all()).opinions == {}

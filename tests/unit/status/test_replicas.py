@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import given, strategies as st
 
-from xds_server.status.replicas import Replicas, Report, Standing
+from xds_server.ir.facts import Conclusion, RouteKey, Verdict
+from xds_server.status.replicas import Opinions, Replicas, Report, Standing
 from xds_server.status.share import NOTHING, Refusal, Share
 
 OURS = "ours"
@@ -167,3 +170,83 @@ def test_each_address_is_heard_unheard_left_or_our_own(steps: list[tuple[object,
         assert len(world.silent()) == standing.count(Standing.UNHEARD)
         assert heard <= standing.count(Standing.HEARD)
         assert connected == acked <= world.replicas.envoys(GROUP)
+
+
+ROUTE, OTHER = RouteKey("shop", "edge", "orders"), RouteKey("shop", "edge", "other")
+OVER, NORMAL = Conclusion(Verdict.OVER, 5.0, was_over=True), Conclusion(Verdict.NORMAL, 0.0, was_over=False)
+
+
+class Guided(World):
+    """One that began at 10.0 and goes by others."""
+
+    def __init__(self, *addresses: str) -> None:
+        super().__init__()
+        self.replicas = Replicas(OURS, 10.0)
+        self.knows = True
+        self.goes_by: list[dict[RouteKey, Conclusion | None]] = []
+        self.replicas.guide(lambda changes: self.goes_by.append(dict(changes)), lambda _route: self.knows)
+        self.replicas.expect({address: address for address in addresses})
+
+    def says(self, address: str, started: float, seq: int = 1, **opinions: Conclusion | None) -> None:
+        found = {RouteKey("shop", "edge", name): each for name, each in opinions.items()}
+        instance = f"{address[-1]}1"
+        self.replicas.take(address, Report(instance, instance, started, seq, seq == 1, {}, found))
+
+
+def test_all_go_by_the_one_that_has_run_longest() -> None:
+    world = Guided(A, B)
+    world.says(B, 11.0, orders=OVER)
+    assert world.goes_by == [], "it is younger"
+    world.says(A, 9.0, orders=NORMAL, other=OVER)
+    assert world.goes_by == [{ROUTE: NORMAL, OTHER: OVER}]
+    world.says(A, 9.0, 2, orders=OVER)
+    assert world.goes_by[1:] == [{ROUTE: OVER}]
+    world.says(A, 9.0, 3, other=None)
+    assert world.goes_by[2:] == [{OTHER: None}]
+    world.replicas.lost(A, "gone")
+    assert world.goes_by[3:] == [{ROUTE: None}]
+
+
+def test_who_does_not_know_goes_by_a_younger_one_that_does() -> None:
+    world = Guided(A, B)
+    world.knows = False
+    world.says(B, 11.0, orders=OVER)
+    assert world.goes_by == [{ROUTE: OVER}]
+    world.knows = True
+    world.replicas.reconsider([ROUTE])
+    assert world.goes_by[1:] == [{ROUTE: None}]
+
+
+def test_of_a_new_process_nothing_of_the_one_before_is_gone_by() -> None:
+    world = Guided(A)
+    world.says(A, 9.0, orders=OVER)
+    world.replicas.take(A, Report("a2", "a2", 12.0, 1, whole=True, shares={}))
+    assert world.goes_by == [{ROUTE: OVER}, {ROUTE: None}]
+
+
+def _opined(age: int, seq: int, told: Opinions) -> Report:
+    return Report(str(age), f"i{age}", float(age), seq, whole=True, shares={}, opinions=told)
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=4, unique=True), st.data())
+def test_all_come_to_the_same(ages: list[int], data: st.DataObject) -> None:
+    """Whoever knows the value says what it goes by; told often enough, all go by one of those who know it."""
+    own = {age: data.draw(st.sampled_from([OVER, NORMAL, None]), f"seen by {age}") for age in ages}
+    now: dict[int, Conclusion | None] = dict(own)
+
+    def take(age: int) -> Callable[[Opinions], None]:
+        return lambda changes: now.update({age: changes[ROUTE] or own[age]})
+
+    made = {age: Replicas(f"i{age}", float(age)) for age in ages}
+    for age, replicas in made.items():
+        replicas.guide(take(age), lambda _route, age=age: own[age] is not None)  # type: ignore[misc]
+        replicas.expect({f"http://{other}": str(other) for other in ages if other != age})
+    for seq in range(1, len(ages) + 3):
+        for age in ages:
+            told = {ROUTE: now[age]} if own[age] is not None else {}
+            for other in ages:
+                if other != age:
+                    made[other].take(f"http://{age}", _opined(age, seq, told))
+    knowing = [age for age in ages if own[age] is not None]
+    expected = own[min(knowing)] if knowing else None
+    assert set(now.values()) == {expected}
