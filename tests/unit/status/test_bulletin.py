@@ -22,6 +22,12 @@ from xds_server.status.tracker import Tracker
 pytestmark = pytest.mark.looptime
 
 
+@pytest.fixture(autouse=True)
+def as_on_a_quick_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking takes real time, and it rests accordingly."""
+    monkeypatch.setattr(module, "_PART", 0)
+
+
 class World:
     def __init__(self, groups: int = 0) -> None:
         self.groups = Groups(lambda: 1.0)
