@@ -6,7 +6,7 @@ import copy
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +53,23 @@ ODD: dict[str, dict[str, Any]] = {
 }
 """Routes that rules refuse today, and that were stored before there were rules."""
 
-BLOCKS: dict[str, dict[str, Any]] = {
+BLOCKS: dict[str, Any] = {
     "no-routes": {"routes": []},
     "empty": {},
     "empty-blocks": {"routes": [route()], "policy": {}, "listeners": []},
 }
+
+NEVER: dict[str, Any] = {
+    "nulls": {"routes": [watching(hosts=None, kafkaTopics=None, retries=None)], "policy": None, "listeners": None},
+    "null-routes": {"routes": None},
+    "null-route": {"routes": [None, watching()]},
+    "unknown": {"routes": [watching(lag={"topics": ["a"]}, extra={"a": [1]})], "more": {"b": None}},
+    "texts": {"routes": "none", "policy": "none"},
+    "mappings": {"routes": {"a": watching()}},
+    "wrong-fields": {"routes": [watching(kafkaTopics="a", kafkaLagThreshold="100", kafkaConsumerGroup=5), "text", 5]},
+    "nothing": None,
+}
+"""What no schema of ours would ever have let in; a CRD without one would have."""
 
 
 def change(kube: Kube, versions: list[dict[str, Any]]) -> None:
@@ -74,19 +86,28 @@ def drop_rules(node: Any) -> None:
         drop_rules(each)
 
 
-def store(kube: Kube, namespace: str, specs: dict[str, Any]) -> None:
-    """Store objects of v1alpha1 that today's rules, or the validating webhook, would refuse: before there were these."""
+def store(kube: Kube, namespace: str, specs: dict[str, Any], schema: Callable[[Any], None]) -> None:
+    """Store objects of v1alpha1 that the CRD of today, or the validating webhook, would refuse: before there were these.
+
+    `schema` changes the schema of a version for as long as that takes.
+    """
     without = deployed("validation")
     kube.client.delete(without[0])
     versions = definitions()[0]["spec"]["versions"]
-    lax = copy.deepcopy(versions)
-    drop_rules(lax)
-    change(kube, lax)
+    earlier = copy.deepcopy(versions)
+    for each in earlier:
+        schema(each["schema"]["openAPIV3Schema"])
+    change(kube, earlier)
     for name, spec in specs.items():
         body = gateway(name=name, metadata={"namespace": namespace}) | {"spec": spec}
-        until(lambda body=body: is_created(kube, body), f"{name} is refused")  # type: ignore[misc]  # until the new schema is in force
+        until(lambda body=body: is_created(kube, body), f"{name} is refused")  # type: ignore[misc]  # until the schema is in force
     change(kube, versions)
     kube.apply(without)
+
+
+def anything_goes(schema: Any) -> None:
+    """A schema that says nothing of `spec`."""
+    schema["properties"]["spec"] = {"x-kubernetes-preserve-unknown-fields": True, "nullable": True}
 
 
 def is_created(kube: Kube, body: dict[str, Any]) -> bool:
@@ -122,7 +143,7 @@ def is_readable(kube: Kube, namespace: str, version: str) -> bool:
 def test_what_was_stored_is_read_in_both_versions_and_comes_back_as_it_was(served: Served, namespace: str) -> None:
     kube, webhook = served
     specs = {name: {"routes": [each]} for name, each in ODD.items()} | BLOCKS
-    store(kube, namespace, specs)
+    store(kube, namespace, specs, drop_rules)
     told(kube, webhook)
     for version in VERSIONS:
         until(lambda version=version: is_readable(kube, namespace, version), webhook.printed)  # type: ignore[misc]
@@ -140,6 +161,22 @@ def test_what_was_stored_is_read_in_both_versions_and_comes_back_as_it_was(serve
     assert {each["metadata"]["generation"] for each in after.values()} == {1}
     assert {name: each["spec"] for name, each in after.items()} == {name: each["spec"] for name, each in before.items()}
     assert all("annotations" not in each["metadata"] for each in after.values())
+
+
+def test_nothing_that_was_ever_stored_stops_a_list_of_all(served: Served, namespace: str) -> None:
+    kube, webhook = served
+    store(kube, namespace, NEVER, anything_goes)
+    told(kube, webhook)
+    kube.client.apply(gateway(watching(), name="right", metadata={"namespace": namespace}))
+    for version in VERSIONS:
+        until(lambda version=version: is_readable(kube, namespace, version), webhook.printed)  # type: ignore[misc]
+        assert listed(kube, namespace, version).keys() == NEVER.keys() | {"right"}
+    beta = listed(kube, namespace, V1BETA1)
+    assert beta["right"]["spec"]["routes"][0]["lag"] == {"consumerGroup": "cart", "threshold": 100}
+    assert beta["nulls"]["spec"]["routes"][0]["lag"]["threshold"] == 100
+    for name in NEVER:
+        kube.client.raw("DELETE", f"{path(namespace, V1BETA1)}/{name}")
+    assert listed(kube, namespace, V1ALPHA1).keys() == {"right"}
 
 
 def plain_metadata(body: dict[str, Any]) -> dict[str, Any]:
