@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from k8s_source.kinds.conversion import V1ALPHA1
 from k8s_source.kinds.fault import Fault, refuse
 from k8s_source.kinds.fields import EXPECTED, Duration
 from k8s_source.kinds.gateway_fields import LARGEST_LAG, Amount, NoCommitPolicy, Samples, Text, Topic
@@ -28,9 +29,6 @@ from k8s_source.kinds.gateway_tidegate import (
 )
 from k8s_source.kinds.meta import Manifest
 from k8s_source.kinds.words import found
-
-HUB_VERSION = "gateway.tidegate.dev/v1alpha1"
-"""The `apiVersion` of what this one is read into."""
 
 Threshold = (
     Annotated[int, Meta(ge=0, le=LARGEST_LAG, extra={EXPECTED: "a whole number of messages"})]
@@ -96,7 +94,7 @@ class DynamicGatewayV1Beta1(Manifest, frozen=True, kw_only=True, rename="camel",
         """The same as v1alpha1 has it."""
         routes = tuple(each.hub() for each in self.spec.routes)
         spec = DynamicGatewaySpec(routes=routes, listeners=self.spec.listeners, policy=self.spec.policy)
-        return DynamicGateway(api_version=HUB_VERSION, kind=self.kind, metadata=self.metadata, spec=spec)
+        return DynamicGateway(api_version=V1ALPHA1, kind=self.kind, metadata=self.metadata, spec=spec)
 
 
 def _flat(lag: LagSpec) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from k8s_source.kinds.addresses import FAMILIES, canonical
+from k8s_source.kinds.conversion import API_GROUP, KIND
 from k8s_source.kinds.fields import seconds
 from k8s_source.kinds.gateway_tidegate import DynamicGateway, ListenerSpec, PolicySpec
 from k8s_source.kinds.meta import GROUP_ANNOTATION
@@ -15,8 +16,6 @@ from xds_server.ir.problem import Problem
 
 __all__ = ["Surroundings", "make_gateway"]
 
-API_GROUP = "gateway.tidegate.dev"
-KIND = "DynamicGateway"
 ANY_ADDRESS = "0.0.0.0"
 """Where a listener that tells no address takes requests."""
 

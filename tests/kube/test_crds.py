@@ -12,6 +12,7 @@ from k8s_source.kinds.conversion import V1ALPHA1
 from k8s_source.kinds.decode import decode_manifest
 from tests.support.kube import Kube
 from tests.support.kube_client import RefusedError
+from tests.support.odd_gateways import VERSIONS, manifests, mixed, routes, samples, with_junk
 from tests.unit.k8s_source.kinds.test_refused import LAGS, LISTENERS, OBJECTS, ROUTES
 from tests.unit.k8s_source.manifests import FILE, Body, gateway, route, watching
 from xds_server.ir.objects import Object
@@ -99,6 +100,20 @@ GOOD: dict[str, Body] = {
 def test_what_files_take_is_taken(kube: Kube, crd: Body, name: str) -> None:
     assert isinstance(decode_manifest(GOOD[name], FILE, "default"), Object)
     assert refusal(kube, GOOD[name]) is None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_files_and_the_schema_take_the_same(kube: Kube, crd: Body, version: str) -> None:
+    taken = 0
+    odd = mixed(samples(manifests(version, with_junk(routes[version])), 40), 40)
+    for body in mixed(samples(manifests(version, routes[version]), 60), 60) + odd:
+        body = copy.deepcopy(body) | {"metadata": {"name": "shop"}}  # noqa: PLW2901
+        is_good = isinstance(decode_manifest(body, FILE, "default"), Object)
+        told = refusal(kube, body)
+        if told is None or "Duplicate value" not in told["message"]:
+            assert is_good is (told is None), (body, told)
+        taken += is_good
+    assert taken > 50
 
 
 def test_two_routes_of_one_name_are_refused(kube: Kube, crd: Body) -> None:

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from k8s_source.kinds.conversion import V1ALPHA1, V1BETA1, convert
 from k8s_source.kinds.decode import decode_manifest
@@ -39,7 +39,7 @@ def stored(body: Body) -> Body:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("sort", ["admitted", "odd fields", "junk"])
 @given(data=st.data())
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_there_and_back_is_the_same(version: str, sort: str, data: st.DataObject) -> None:
     made = {
         "admitted": manifests(version, routes[version]),
@@ -64,7 +64,7 @@ def unannotated(body: Body) -> Body:
 
 
 @given(manifests(V1ALPHA1, routes[V1ALPHA1]))
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_one_is_valid_where_the_other_is_and_means_the_same(body: Body) -> None:
     found = decode_manifest(body, FILE, "default")
     other = decode_manifest(convert(body, V1BETA1), FILE, "default")

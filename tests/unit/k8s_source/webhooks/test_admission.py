@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from k8s_source.kinds.conversion import V1BETA1, convert
 from k8s_source.webhooks import admission
@@ -113,7 +113,7 @@ def test_a_name_that_is_yet_to_be_given() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @given(data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_comes_is_answered(version: str, data: st.DataObject) -> None:
     body = data.draw(odd_manifests(version)) | {"kind": "DynamicGateway"}
     response = answered(body)
