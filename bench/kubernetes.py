@@ -33,7 +33,8 @@ RATE = 100.0
 """Changes a second of other slices, where it is busy."""
 
 _CLUSTER = f"{NAMESPACE}/service-0/80"
-_CALM = 5.0
+_CALM, _FEW = 5.0, 15
+"""It is at rest when it made so few requests in so many seconds; its Lease alone takes some."""
 
 Move = Callable[[str], Awaitable[None]]
 """Moves the slice that is watched, and waits until that has arrived."""
@@ -171,13 +172,13 @@ async def _calls(plane: ControlPlane) -> float:
     return sum(float(each) for each in re.findall(r"^rest_client_requests_total\{.*\} (\S+)$", text, re.MULTILINE))
 
 
-async def _at_rest(plane: ControlPlane, limit: float = 300.0) -> None:
+async def _at_rest(plane: ControlPlane, limit: float = 180.0) -> None:
     """Wait until it has asked the API server for next to nothing for a while: the first statuses are written then."""
     deadline, before = time.monotonic() + limit, await _calls(plane)
     while time.monotonic() < deadline:
         await asyncio.sleep(_CALM)
         now = await _calls(plane)
-        if now - before <= _CALM:  # the lease is renewed
+        if now - before <= _FEW:
             return
         before = now
 

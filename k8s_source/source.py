@@ -20,6 +20,9 @@ from xds_server.sources.base import Sink
 NAME = "kubernetes"
 """The name of the source: there is one cluster at most."""
 
+GATHER = 0.2
+"""Seconds for which failures of kinds are gathered before they are told."""
+
 Body = Declared | Stated
 """What an item's body is: of some kinds others want the status, which is no part of what is declared."""
 
@@ -38,6 +41,7 @@ class KubernetesSource:
         self._sink: Sink | None = None
         self._is_whole = False
         self._failure: Problem | None = None
+        self._telling: asyncio.TimerHandle | None = None
         for each in informers:
             each.follow(partial(self._changed, each.resource.kind), self._look)
 
@@ -66,14 +70,18 @@ class KubernetesSource:
             self._sink.replace([unit for unit in units.values() if unit is not None], removed)
 
     def _look(self) -> None:
+        """A kind's condition has changed: have it told soon, since what ails one most often ails others too."""
+        if self._sink is not None and self._telling is None:
+            self._telling = asyncio.get_running_loop().call_later(GATHER, self._tell, self._sink)
+
+    def _tell(self, sink: Sink) -> None:
         """Tell whether all kinds can be read; they are told as one failure."""
-        if self._sink is None:
-            return
+        self._telling = None
         failure = self._failure_now()
         if failure is not None and failure != self._failure:
-            self._sink.failed(failure)
+            sink.failed(failure)
         elif failure is None and self._failure is not None:
-            self._sink.recovered()
+            sink.recovered()
         self._failure = failure
 
     def _failure_now(self) -> Problem | None:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import io
+import json
+import tarfile
 import time
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
+import aiohttp
 import pytest
 
+from tests.support.certificates import Authority
 from tests.support.fleet import SLACK, Fleet
 from tests.support.kube import Kube, StartKube
 from tests.support.kube_shop import install
 from tests.support.kube_world import KubeWorld, metric, reachable, settings, source
+from tests.support.manifests import tls_secret
 from tests.support.watching import answers
 from xds_server.demo.backends import Backend
 from xds_server.demo.bootstrap import Mode
@@ -23,6 +30,13 @@ from xds_server.demo.manifests import HTTP, listener_name
 from xds_server.demo.polling import until
 
 UP = 'tidegate_source_up{source="kubernetes"}'
+HTTPS = {
+    "name": "https",
+    "address": "127.0.0.1",
+    "port": 0,
+    "protocol": "HTTPS",
+    "tls": {"secretName": "shop-tls"},
+}
 REMOVED = "^(listener_manager.listener_removed|cluster_manager.cluster_removed)$"
 
 pytestmark = pytest.mark.timeout(300)
@@ -53,12 +67,19 @@ async def test_the_api_server_is_away(
     own_kube: StartKube, fleet: Fleet, backends: list[Backend], tmp_path: Path
 ) -> None:
     kube = await asyncio.to_thread(own_kube)
-    world = await _installed(kube, backends[0])
+    world, authority = await _installed(kube, backends[0]), Authority()
+    secret = tls_secret("shop-tls", authority.issue("shop.example"))
+    await world.put({**secret, "metadata": {"name": "shop-tls", "namespace": "shop"}})
+    await world.put(world.gateway("secure", "shop", listeners=[HTTPS]))
     plane = fleet.tidegate(settings(kube.kubeconfig, "shop", state_dir=str(tmp_path / "state")))
     await plane.start(within=20 * SLACK)
     envoy = await fleet.envoy(Mode.DELTA, plane.xds)
     url = f"http://{await envoy.listener(listener_name('web', 'shop'))}/shop"
-    async with Load({"all": url}, rate=50) as load:
+    secure = f"https://{await envoy.listener('https-shop-secure-https')}/shop"
+    async with (
+        Load({"all": url}, rate=50) as load,
+        Load({"all": secure}, rate=20, fresh=True, tls=authority.client_context()) as tls,
+    ):
         version = (await plane.programmed(within=10 * SLACK))["version"]
         await asyncio.to_thread(kube.kill)
         await until(partial(_is_down, plane), within=20 * SLACK, what="the outage is told")
@@ -75,6 +96,7 @@ async def test_the_api_server_is_away(
         await world.put(*world.backend("shop", address=reachable(), port=backends[1].port))
         await until(partial(answers, url, 200, "green"), within=10 * SLACK, what="the change is served")
     assert load.failed == 0, load.failures()
+    assert tls.failed == 0, tls.failures()
     assert set((await envoy.stats(REMOVED)).values()) == {0}
 
 
@@ -131,3 +153,22 @@ async def _installed(kube: Kube, backend: Backend) -> KubeWorld:
     await world.put(*world.backend("shop", address=reachable(), port=backend.port))
     await world.put(world.gateway("web", "shop", listeners=[HTTP]))
     return world
+
+
+async def test_an_archive_has_the_objects_and_no_secret(kube: Kube, namespace: str, fleet: Fleet) -> None:
+    await asyncio.to_thread(install, kube)
+    world, pair = KubeWorld(kube, namespace), Authority().issue("shop.example")
+    secret = tls_secret("shop-tls", pair)
+    await world.put({**secret, "metadata": {"name": "shop-tls", "namespace": namespace}})
+    await world.put(*world.backend("shop"), world.gateway("web", "shop", listeners=[HTTPS]))
+    plane = fleet.tidegate(settings(kube.kubeconfig, namespace))
+    await plane.start(within=20 * SLACK)
+    async with aiohttp.ClientSession() as session, session.get(f"{plane.admin}/v1/export?group=default") as answer:
+        body = await answer.read()
+    with tarfile.open(fileobj=io.BytesIO(body)) as archive:
+        texts = {each.name: file.read().decode() for each in archive if (file := archive.extractfile(each))}
+    objects = json.loads(texts["inputs.json"])["objects"]
+    assert sorted(each["kind"] for each in objects) == ["DynamicGateway", "EndpointSlice", "Secret", "Service"]
+    assert next(each for each in objects if each["kind"] == "Secret")["data"].keys() == {"tls.crt", "tls.key"}
+    key = base64.b64encode(pair.key.encode()).decode()
+    assert not any(pair.key in text or key in text for text in texts.values())

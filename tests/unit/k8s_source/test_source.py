@@ -16,7 +16,7 @@ from k8s_source.informer.informer import Informer
 from k8s_source.informer.wire import object_of
 from k8s_source.kinds.items import Declared, ItemDecoder
 from k8s_source.kinds.stated import Stated, StatedDecoder
-from k8s_source.source import KubernetesSource
+from k8s_source.source import GATHER, KubernetesSource
 from tests.unit.k8s_source.manifests import Body, gateway, route, service
 from xds_server.ir.declared import Unit
 from xds_server.ir.problem import Problem
@@ -173,10 +173,14 @@ async def test_what_is_wrong_with_an_object_is_told_under_its_own_key(world: Wor
 async def test_kinds_that_can_not_be_read_are_named_and_nothing_is_taken_away(world: World) -> None:
     told = await world.ready()
     world.services.told(Phase.STALE, "watch of services: silent")
+    await gathered()
     world.services.told(Phase.STALE, "watch of services: silent")
     world.gateways.told(Phase.FORBIDDEN, "list of dynamicgateways: forbidden")
+    await gathered()
     world.services.told(Phase.WATCHING)
+    await gathered()
     world.gateways.told(Phase.WATCHING)
+    await gathered()
     assert [str(each) for each in told] == [
         "Service: watch of services: silent",
         "Service: watch of services: silent; list of dynamicgateways: forbidden",
@@ -188,7 +192,24 @@ async def test_kinds_that_can_not_be_read_are_named_and_nothing_is_taken_away(wo
 
 async def test_a_first_list_that_fails_is_told(world: World) -> None:
     world.services.told(Phase.FORBIDDEN, "list of services: forbidden")
+    await gathered()
     assert [each.message for each in world.sink.told] == ["list of services: forbidden"]
+
+
+async def test_what_ails_several_kinds_is_told_once_and_what_is_over_at_once_is_not_told(world: World) -> None:
+    told = await world.ready()
+    world.services.told(Phase.STALE, "one")
+    world.gateways.told(Phase.STALE, "two")
+    await gathered()
+    assert [each.message for each in told] == ["one; two"]
+    world.services.told(Phase.WATCHING)
+    world.services.told(Phase.STALE, "one")
+    await gathered()
+    assert len(told) == 1
+
+
+async def gathered() -> None:
+    await asyncio.sleep(GATHER + 0.05)
 
 
 async def test_one_that_is_started_again_tells_everything_again(world: World) -> None:
