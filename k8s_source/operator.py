@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -124,16 +124,22 @@ class Operator:
         for change in changes:
             if change.after is None and change.before is not None:
                 self._reconciler.left(change.before)
-        self._add(change.key for change in changes)
-
-    def _told(self, keys: Iterable[GatewayKey]) -> None:
-        self._add(ItemKey(*key) for key in keys)
-
-    def _add(self, keys: Iterable[ItemKey]) -> None:
-        """Have these looked at. Who does not lead looks at everything once it does."""
         if self.leadership.is_leader():
-            for key in keys:
-                self.controller.add(key)
+            for change in changes:
+                self.controller.add(change.key)
+
+    def _told(self, gateway: GatewayKey, is_news: bool) -> None:  # noqa: FBT001 - a callback's place
+        """Have it looked at: at once, or in a while, with all the numbers that have moved until then.
+
+        Who does not lead looks at everything once it does.
+        """
+        if not self.leadership.is_leader():
+            return
+        key = ItemKey(*gateway)
+        if is_news:
+            self.controller.add(key)
+        else:
+            self.controller.add_after(key, self._options.gateways.numbers)
 
 
 class Alone:

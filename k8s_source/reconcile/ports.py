@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Protocol
 
 from k8s_source.informer.item import Item
@@ -22,8 +22,11 @@ class GatewayStates(Protocol):
     def is_deprogrammed(self, key: GatewayKey) -> bool:
         """Whether no Envoy, here or at another replica, holds anything of a gateway that is gone."""
 
-    def follow(self, told: Callable[[Iterable[GatewayKey]], None]) -> None:
-        """Have a function told of the gateways about which something may have changed; it must be quick."""
+    def follow(self, told: Callable[[GatewayKey, bool], None]) -> None:
+        """Have a function told of each gateway of which something has changed, and whether that is more than numbers.
+
+        It must be quick.
+        """
 
 
 class Notes(Protocol):

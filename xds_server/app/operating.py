@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import structlog
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from k8s_source.cluster import Cluster
     from k8s_source.operator import Operator
 
+_MOST = 1000
+"""Gateways that are remembered before it is looked which of them are gone."""
+
 _log = structlog.get_logger()
 
 
@@ -33,6 +36,10 @@ class BookStates:
         """`is_synced` tells whether all sources have said what there is: before, nobody knows what is gone."""
         self._book = book
         self._is_synced = is_synced
+        self._followers: list[Callable[[GatewayKey, bool], None]] = []
+        self._told: dict[GatewayKey, object] = {}
+        self._most = _MOST
+        book.follow(self._looked)
 
     def get(self, key: GatewayKey) -> GatewayState | None:
         """A gateway as it is now; None for one that derivation does not know, or of which nothing is whole yet."""
@@ -43,9 +50,22 @@ class BookStates:
         """Whether no Envoy, here or at another replica, holds anything of a gateway that is gone."""
         return self._is_synced() and self._book.is_deprogrammed(key)
 
-    def follow(self, told: Callable[[Iterable[GatewayKey]], None]) -> None:
-        """Have a function told of the gateways about which something may have changed; it must be quick."""
-        self._book.follow(told)
+    def follow(self, told: Callable[[GatewayKey, bool], None]) -> None:
+        """Have a function told of each gateway of which something has changed, and whether that is more than numbers.
+
+        One change of a group, a new version of it say, has all of its gateways looked at.
+        """
+        self._followers.append(told)
+
+    def _looked(self, shown: ShownGateway) -> None:
+        key, now = shown.report.key, _news(shown)
+        is_news = self._told.get(key) != now
+        self._told[key] = now
+        if len(self._told) > self._most:
+            self._told = {each: news for each, news in self._told.items() if self._book.origin(each) is not None}
+            self._most = max(_MOST, 2 * len(self._told))
+        for told in self._followers:
+            told(key, is_news)
 
 
 class AuditNotes:
@@ -65,6 +85,14 @@ class AuditNotes:
             after=write.after,
         )
         _log.info("cluster_written", what=write.what, target=write.target, reason=write.reason)
+
+
+def _news(shown: ShownGateway) -> object:
+    """What of a gateway is more than numbers."""
+    status = shown.status
+    conditions = [each[:3] for each in status.conditions]
+    said = status.observed_generation, status.phase, status.last_applied_hash, status.last_error, conditions
+    return said, shown.delivery.nodes, shown.report.routes
 
 
 def _state(shown: ShownGateway) -> GatewayState:

@@ -79,7 +79,7 @@ class GatewayBook:
         self._dirty: set[GatewayKey] = set()
         self._moved: set[str] = set()
         self._left: dict[GatewayKey, str] = {}
-        self._followers: list[Callable[[Iterable[GatewayKey]], None]] = []
+        self._followers: list[Callable[[ShownGateway], None]] = []
         self._began = clock()
         self._is_whole = False
         tracker.follow_moves(self._moved.add)
@@ -125,8 +125,8 @@ class GatewayBook:
         """Tell the transitions that still wait."""
         self._transitions.close()
 
-    def follow(self, told: Callable[[Iterable[GatewayKey]], None]) -> None:
-        """Have a function told, with each look, of the gateways about which something may have changed; it must be quick."""
+    def follow(self, told: Callable[[ShownGateway], None]) -> None:
+        """Have a function told of each gateway that is looked at; it must be quick."""
         self._followers.append(told)
 
     def keys(self) -> list[GatewayKey]:
@@ -215,9 +215,10 @@ class GatewayBook:
                 self._served[name] = current
                 self._dirty |= keys
         dirty, self._dirty = self._dirty, set()
-        for told in self._followers if dirty else ():
-            told(dirty)
-        return self.shown(dirty)
+        for shown in self.shown(dirty):
+            for told in self._followers:
+                told(shown)
+            yield shown
 
     def _assess(self, report: GatewayReport, readings: Readings, delivery: Delivery) -> GatewayStatus:
         now = self._clock()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -112,7 +112,7 @@ class World:
     def is_deprogrammed(self, _key: GatewayKey) -> bool:
         return self.is_free
 
-    def follow(self, told: Callable[[Iterable[GatewayKey]], None]) -> None:
+    def follow(self, told: Callable[[GatewayKey, bool], None]) -> None:
         pass
 
     def is_leader(self) -> bool:
