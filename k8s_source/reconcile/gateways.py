@@ -62,7 +62,7 @@ class GatewayReconciler:
         self._teller = teller
         self._options = options
         self._clock = clock
-        self._memory = Memory()
+        self._memory = Memory(clock)
         self._farewells = Farewells(source, states, writer, teller, limit=options.deprogram, clock=clock)
         self._began = clock()
 
@@ -140,7 +140,7 @@ class GatewayReconciler:
             return min(wait, state.resync)
         if differs is not Difference.NONE:
             written = await self._writer.status(item, now, then)
-            self._memory.wrote(item, written.status, written.version, self._clock())
+            self._memory.wrote(item, written.status, written.version)
             for each in happenings(now, then):
                 self._teller.tell(item, each)
         return min(state.resync, self._options.numbers) if state.status.kafka_lag else state.resync

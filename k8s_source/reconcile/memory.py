@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from k8s_source.informer.item import Item, ItemKey
@@ -13,17 +14,19 @@ class _Kept:
     """`newest` is the resourceVersion that the last write made: until the informer has that, what was written counts."""
 
     uid: str
+    last_write: float
     newest: str = ""
     status: Written | None = None
     is_held: bool = False
-    last_write: float = float("-inf")
     passing_since: float | None = None
 
 
 class Memory:
-    """By object. Times are seconds of one clock that never goes back."""
+    """By object."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """`clock` gives seconds and never goes back."""
+        self._clock = clock
         self._kept: dict[ItemKey, _Kept] = {}
 
     def forget(self, key: ItemKey) -> None:
@@ -38,10 +41,10 @@ class Memory:
         """Whether our finalizer was added since the informer saw the object."""
         return self._of(item).is_held
 
-    def wrote(self, item: Item[object], status: Written, version: str, now: float) -> None:
+    def wrote(self, item: Item[object], status: Written, version: str) -> None:
         """Note that a status was written, and which resourceVersion that made."""
         kept = self._of(item)
-        kept.status, kept.newest, kept.last_write = status, version, now
+        kept.status, kept.newest, kept.last_write = status, version, self._clock()
 
     def held(self, item: Item[object], version: str) -> None:
         """Note that our finalizer was added, and which resourceVersion that made."""
@@ -49,7 +52,7 @@ class Memory:
         kept.is_held, kept.newest = True, version
 
     def last_write(self, item: Item[object]) -> float:
-        """When the status was last written by this process; long ago if it never was."""
+        """When the status was last written by this process; when the object was first looked at, if it never was."""
         return self._of(item).last_write
 
     def passing_since(self, item: Item[object], now: float | None) -> float:
@@ -62,7 +65,7 @@ class Memory:
     def _of(self, item: Item[object]) -> _Kept:
         kept = self._kept.get(item.key)
         if kept is None or kept.uid != item.meta.uid:
-            kept = self._kept[item.key] = _Kept(item.meta.uid)
+            kept = self._kept[item.key] = _Kept(item.meta.uid, self._clock())
         elif kept.newest and not _is_older(item.meta.resource_version, kept.newest):
             kept.newest, kept.status, kept.is_held = "", None, False
         return kept

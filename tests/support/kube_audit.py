@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ POLICY: Object = {
     "rules": [{"level": "Metadata"}],
 }
 """All requests, without their bodies; a watch as soon as it is answered."""
+
+
+_WRITES = ("create", "update", "patch", "delete")
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,18 @@ class Asked:
     code: int
 
 
+@dataclass(frozen=True)
+class Written:
+    """One write: by whom, of what (`dynamicgateways/status`), from when to when (POSIX seconds), and how it ended."""
+
+    user: str
+    what: str
+    name: str
+    began: float
+    ended: float
+    code: int
+
+
 class AuditLog:
     """The log of one API server; `flags` are for its start."""
 
@@ -53,6 +69,12 @@ class AuditLog:
         """What a ServiceAccount has asked for of objects, with or without success."""
         user = f"system:serviceaccount:{namespace}:{name}"
         return [_asked(each) for each in self._entries() if each["user"]["username"] == user and "objectRef" in each]
+
+    def writes(self, *users: str, what: str) -> list[Written]:
+        """What these users have written of a resource, its parts included, in the order in which the writes began."""
+        found = [_written(each) for each in self._entries() if each["verb"] in _WRITES and "objectRef" in each]
+        ours = [each for each in found if each.user in users and each.what.startswith(what)]
+        return sorted(ours, key=lambda each: each.began)
 
     def _entries(self) -> Iterator[dict[str, Any]]:
         for line in self._path.read_bytes().splitlines():
@@ -81,6 +103,15 @@ def unused(rights: set[Right], asked: list[Asked]) -> set[Right]:
     return {
         each for each in rights if (each not in done if each.namespace else (each.resource, each.verb) not in anywhere)
     }
+
+
+def _written(entry: dict[str, Any]) -> Written:
+    about = entry["objectRef"]
+    part = f"/{about['subresource']}" if "subresource" in about else ""
+    times = (entry[name] for name in ("requestReceivedTimestamp", "stageTimestamp"))
+    began, ended = (datetime.fromisoformat(each).timestamp() for each in times)
+    code = entry.get("responseStatus", {}).get("code", 0)
+    return Written(entry["user"]["username"], f"{about['resource']}{part}", about.get("name", ""), began, ended, code)
 
 
 def _asked(entry: dict[str, Any]) -> Asked:

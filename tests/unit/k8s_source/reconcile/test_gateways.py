@@ -95,6 +95,16 @@ async def test_a_restart_writes_nothing_while_envoys_are_on_their_way() -> None:
     assert not after.events
 
 
+async def test_a_new_leader_does_not_begin_with_numbers() -> None:
+    world = await begun(World())
+    after = World()
+    after.meta, after.status = world.meta, world.status
+    after.look()
+    after.gateway = state(last_acked_version="cafe", envoys=Envoys(3, 3, 0))
+    assert await after.reconcile() == 5.0, "counts"
+    assert not after.writes
+
+
 async def test_numbers_are_written_alone_at_most_so_often() -> None:
     world = World()
     world.gateway = state(kafka_lag={"orders": 1.0})
