@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from tests.conformance.client import accept, hold, refuse
 from tests.support.kube import Kube
 from tests.support.kube_client import Object
+from tests.support.kube_proxy import Asked, KubeProxy, refusal
 from tests.support.kube_shop import FINALIZER, Shop, backend, condition, gateway, install, opened, until
 
 
@@ -189,3 +191,24 @@ async def test_a_restart_writes_nothing_and_a_foreign_edit_is_healed(shop: Shop)
 
     await until(healed, 5, "the status is as it was")
     assert [each["reason"] for each in await shop.events("edge")] == ["Programmed"]
+
+
+async def test_conflicts_on_every_status_write_pass(shop: Shop, proxy: KubeProxy) -> None:
+    refused: list[float] = []
+
+    def conflict(asked: Asked) -> web.Response | None:
+        if asked.path.endswith("/status"):
+            refused.append(asked.at)
+            return refusal(409, "Conflict")
+        return None
+
+    with proxy.answering(conflict):
+        plane = await shop.plane(server=proxy.url)
+        await shop.envoy(plane, "envoy-0")
+        await shop.apply(*(gateway(shop.namespace, f"edge-{each}", port=8080 + each) for each in range(3)))
+        await asyncio.sleep(4)
+    assert len(refused) >= 6, "each is tried again"
+    assert len(refused) < 60, "behind a back-off"
+    for each in range(3):
+        await shop.told(f"edge-{each}", "Ready", "True", within=15)
+        assert [event["reason"] for event in await shop.events(f"edge-{each}")] == ["Programmed"]

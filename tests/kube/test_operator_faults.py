@@ -1,0 +1,123 @@
+"""What happens around the operator: kinds that go and come, namespaces that go, very many objects at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.support.counts import long_or_short
+from tests.support.kube import StartKube
+from tests.support.kube_audit import audited
+from tests.support.kube_client import RefusedError
+from tests.support.kube_shop import GROUP_VERSION, SLACK, backend, gateway, install, opened, until
+
+log = logging.getLogger(__name__)
+
+
+@pytest.mark.timeout(240)
+async def test_the_kind_is_deleted_and_comes_back(own_kube: StartKube, tmp_path: Path) -> None:
+    kube, audit = await asyncio.to_thread(audited, own_kube, tmp_path)
+    definition = await asyncio.to_thread(install, kube)
+    async with opened(kube, "default", tmp_path) as shop:
+        await shop.apply(*backend("default"))
+        plane = await shop.plane()
+        await shop.envoy(plane, "envoy-0")
+        await shop.apply(gateway("default", "edge"))
+        await shop.told("edge", "Ready", "True")
+
+        await asyncio.to_thread(kube.client.delete, definition)
+
+        async def is_gone() -> bool:
+            try:
+                await asyncio.to_thread(
+                    kube.client.request, "GET", f"/apis/{GROUP_VERSION}/namespaces/default/dynamicgateways"
+                )
+            except RefusedError as error:
+                return error.code == 404
+            return False
+
+        await until(is_gone, 20, "the kind is gone, and with it its objects: no finalizer holds it up")
+        assert not (await plane.get("/v1/gateways"))["gateways"]
+        failed = [each for each in audit.writes("plane-0") if each.code >= 400 and each.code not in (404, 409)]
+        assert not failed
+
+        await asyncio.to_thread(install, kube)
+        await shop.apply(gateway("default", "edge"), gateway("default", "new", port=8081))
+        for name in ("edge", "new"):
+            await shop.told(name, "Ready", "True", within=40)
+
+
+@pytest.mark.timeout(240)
+async def test_a_namespace_is_deleted_with_all_that_is_in_it(own_kube: StartKube, tmp_path: Path) -> None:
+    kube = await asyncio.to_thread(lambda: own_kube(controllers=True))
+    await asyncio.to_thread(install, kube)
+    await asyncio.to_thread(kube.client.namespace, "shop")
+    async with opened(kube, "shop", tmp_path) as shop:
+        await shop.apply(*backend("shop"))
+        lease = {"kubernetes": {"leader_election": {"namespace": "default"}, "deprogram_timeout": "20s"}}
+        plane = await shop.plane(settings=lease)
+        await shop.envoy(plane, "envoy-0")
+        await shop.apply(gateway("shop", "edge"))
+        await shop.told("edge", "Ready", "True", within=20)
+        await shop.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+
+        async def is_gone() -> bool:
+            try:
+                await asyncio.to_thread(kube.client.get, "v1", "Namespace", "shop")
+            except RefusedError as error:
+                return error.code == 404
+            return False
+
+        await until(is_gone, 30, "the namespace is gone")
+        assert (tmp_path / "plane-0" / "tidegate.log").read_text().count("reconcile_failed") == 0
+
+
+@pytest.mark.timeout(900)
+async def test_very_many_objects_at_once_cost_three_writes_each_at_most(own_kube: StartKube, tmp_path: Path) -> None:
+    count = long_or_short(5000, 500)
+    kube, audit = await asyncio.to_thread(audited, own_kube, tmp_path)
+    await asyncio.to_thread(install, kube)
+    async with opened(kube, "default", tmp_path) as shop:
+        await shop.apply(*backend("default"))
+        plane = await shop.plane()
+        path = f"/apis/{GROUP_VERSION}/namespaces/default/dynamicgateways"
+        bodies = [gateway("default", f"edge-{each}") for each in range(count)]
+        began = time.monotonic()
+        with ThreadPoolExecutor(8) as pool:
+            create = asyncio.get_running_loop().run_in_executor
+            await asyncio.gather(*(create(pool, kube.client.request, "POST", path, each) for each in bodies))
+        created = time.monotonic() - began
+
+        async def all_told() -> bool:
+            items = (await asyncio.to_thread(kube.client.request, "GET", path))["items"]
+            seen = [
+                each.get("status", {}).get("observedGeneration") == each["metadata"]["generation"] for each in items
+            ]
+            await asyncio.sleep(0.5)
+            return len(seen) == count and all(seen)
+
+        await until(all_told, 60 + count / 20, "each has a status of its generation")
+        told = time.monotonic() - began
+        await asyncio.sleep(12)
+        writes = [each for each in audit.writes("plane-0") if each.what != "leases"]
+        per_object = Counter(each.name for each in writes if each.what.startswith("dynamicgateways"))
+        events = sum(each.what == "events" for each in writes)
+        log.warning(
+            "%d objects created in %.1f s, told after %.1f s; %d writes, %d Events",
+            count,
+            created,
+            told,
+            len(writes),
+            events,
+        )
+        assert len(per_object) == count
+        assert max(per_object.values()) <= 3
+        assert sum(per_object.values()) + events <= 3 * count
+        assert (await plane.get("/v1/gateways/default/edge-0"))["gateways"]
+        assert told < (60 + count / 20) * SLACK
