@@ -211,4 +211,4 @@ async def test_conflicts_on_every_status_write_pass(shop: Shop, proxy: KubeProxy
     assert len(refused) < 60, "behind a back-off"
     for each in range(3):
         await shop.told(f"edge-{each}", "Ready", "True", within=15)
-        assert [event["reason"] for event in await shop.events(f"edge-{each}")] == ["Programmed"]
+        assert await reasons(shop, f"edge-{each}", until_told="Programmed") == ["Programmed"]

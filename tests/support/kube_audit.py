@@ -45,9 +45,9 @@ class Asked:
 
 @dataclass(frozen=True)
 class Written:
-    """One write: by whom, of what (`dynamicgateways/status`), from when to when (POSIX seconds), and how it ended."""
+    """One write: with which credential, of what (`dynamicgateways/status`), from when to when (POSIX seconds), how it ended."""
 
-    user: str
+    credential: str
     what: str
     name: str
     began: float
@@ -70,10 +70,10 @@ class AuditLog:
         user = f"system:serviceaccount:{namespace}:{name}"
         return [_asked(each) for each in self._entries() if each["user"]["username"] == user and "objectRef" in each]
 
-    def writes(self, *users: str, what: str) -> list[Written]:
-        """What these users have written of a resource, its parts included, in the order in which the writes began."""
+    def writes(self, credential: str, what: str) -> list[Written]:
+        """What was written with a credential (`JTI=…`) of a resource, its parts included, in the order in which it began."""
         found = [_written(each) for each in self._entries() if each["verb"] in _WRITES and "objectRef" in each]
-        ours = [each for each in found if each.user in users and each.what.startswith(what)]
+        ours = [each for each in found if each.credential == credential and each.what.startswith(what)]
         return sorted(ours, key=lambda each: each.began)
 
     def _entries(self) -> Iterator[dict[str, Any]]:
@@ -111,7 +111,8 @@ def _written(entry: dict[str, Any]) -> Written:
     times = (entry[name] for name in ("requestReceivedTimestamp", "stageTimestamp"))
     began, ended = (datetime.fromisoformat(each).timestamp() for each in times)
     code = entry.get("responseStatus", {}).get("code", 0)
-    return Written(entry["user"]["username"], f"{about['resource']}{part}", about.get("name", ""), began, ended, code)
+    (credential,) = entry["user"].get("extra", {}).get("authentication.kubernetes.io/credential-id", [""])
+    return Written(credential, f"{about['resource']}{part}", about.get("name", ""), began, ended, code)
 
 
 def _asked(entry: dict[str, Any]) -> Asked:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import copy
 import os
+from base64 import urlsafe_b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from k8s_source.crds.build import definitions
 from tests.conformance.client import Answer, Stream, accept, connect
@@ -79,6 +82,8 @@ class Shop:
         self.kube = kube
         self.namespace = namespace
         self.planes: list[ControlPlane] = []
+        self.credentials: list[str] = []
+        """By plane; see `AuditLog.writes`."""
         self._folder = folder
         self._stack = stack
 
@@ -90,7 +95,7 @@ class Shop:
         `settings` and those of the `source` go before what is usual here.
         """
         name = f"plane-{len(self.planes)}"
-        config = await asyncio.to_thread(granted.kubeconfig, self.kube, self.namespace, server=server)
+        config = await asyncio.to_thread(self._granted, name, server)
         usual = {"kind": "kubernetes", "kubeconfig": str(config), "namespaces": [self.namespace]}
         election = {"namespace": self.namespace, **LEASE}
         given = {"kubernetes": {"leader_election": election, "deprogram_timeout": "3s"}, **(settings or {})}
@@ -99,6 +104,14 @@ class Shop:
         self._stack.push_async_callback(plane.stop)
         await plane.start(within=20 * SLACK)
         return plane
+
+    def _granted(self, name: str, server: str) -> Path:
+        """A kubeconfig with a token that nobody else has: the audit log tells by it which plane has asked."""
+        made = granted.kubeconfig(self.kube, self.namespace, server=server)
+        config = self._folder / f"{name}.kubeconfig"
+        config.write_bytes(made.read_bytes())
+        self.credentials.append(_credential(config))
+        return config
 
     async def envoy(self, plane: ControlPlane, node: str, answer: Answer = accept) -> Stream:
         """Open a stream that plays an Envoy, and asks for everything."""
@@ -151,6 +164,14 @@ class Shop:
             return not await self.get(name)
 
         await until(is_gone, within, f"{name} is gone")
+
+
+def _credential(kubeconfig: Path) -> str:
+    """What an audit log calls the token of a kubeconfig: by its claim `jti`."""
+    (user,) = msgspec.json.decode(kubeconfig.read_bytes())["users"]
+    claims = user["user"]["token"].split(".")[1]
+    found = msgspec.json.decode(urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+    return f"JTI={found['jti']}"
 
 
 def condition(body: Object, kind: str) -> Object:
