@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from k8s_source.reconcile.happenings import Reason, happenings
 from k8s_source.reconcile.status import NOTHING, Written, plain, wanted
@@ -69,7 +69,7 @@ def test_one_event_for_each_transition(story: str) -> None:
 
 
 @given(states(), states())
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_status_that_stays_is_no_event(one: GatewayState, other: GatewayState) -> None:
     now = plain(wanted(one, NOTHING))
     assert not list(happenings(now, now))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from k8s_source.kinds.gateway_status import MOST_MESSAGE, MOST_REASON, MOST_ROUTES, REASON, DynamicGatewayStatus
 from k8s_source.reconcile.status import (
@@ -50,7 +50,7 @@ def written(found: GatewayState, now: Written = NOTHING) -> Written:
 
 
 @given(states())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_k60_whatever_is_said_passes_the_api_server(found: GatewayState) -> None:
     made = written(found)
     again = msgspec.json.decode(msgspec.json.encode(made), type=DynamicGatewayStatus)
@@ -63,7 +63,7 @@ def test_k60_whatever_is_said_passes_the_api_server(found: GatewayState) -> None
 
 
 @given(states(), st.dictionaries(st.sampled_from(FIELDS), JSON))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_was_written_differs_in_nothing_whatever_was_there_before(found: GatewayState, odd: Written) -> None:
     made = written(found, odd)
     assert difference(made, made) is Difference.NONE
@@ -72,7 +72,7 @@ def test_what_was_written_differs_in_nothing_whatever_was_there_before(found: Ga
 
 
 @given(states(), st.integers(1, 1000))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_replica_that_began_later_writes_nothing(found: GatewayState, later: int) -> None:
     there = written(found)
     moved = {kind: at + later for kind, at in found.moved.items()}
