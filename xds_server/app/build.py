@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from k8s_source.kinds.decode import decode_manifest
-from k8s_source.kinds.manifests import manifest_of
-from xds_server.admin import AdminDeps, AdminServer, Evidence
+from xds_server.admin import AdminServer
 from xds_server.admin.rights import rights_of
+from xds_server.app.asked import Joined, admin_deps
 from xds_server.app.cluster import make_cluster
 from xds_server.app.flow import Flow, make_flow
 from xds_server.app.governing import connect, governing
@@ -26,8 +26,6 @@ from xds_server.credentials.tls import watch_tls
 from xds_server.credentials.watched import Credentials
 from xds_server.ir.facts import FactChanges
 from xds_server.settings.root import Settings
-from xds_server.settings.sources import FilesEntry
-from xds_server.sources.files.inputs import inputs
 from xds_server.sources.push.rpc import PushService
 from xds_server.status.fleets import Fleets
 from xds_server.status.gateway_book import GatewayBook
@@ -50,8 +48,6 @@ from xds_server.stream.sequencer import Waits
 from xds_server.stream.server import XdsServer
 from xds_server.telemetry import names
 from xds_server.telemetry.metrics import Metrics
-from xds_server.translate.render import to_json
-from xds_server.translate.replay import archived_document
 from xds_server.translate.secrecy import holds_secrets
 
 if TYPE_CHECKING:
@@ -99,9 +95,7 @@ def build(settings: Settings) -> App:
     watching = _watching(settings, telling, flow, tracker, replicating, board=board)
     fleets = _fleets(state, flow, tracker, replicating)
     _observe(telling.metrics, flow, tracker, credentials, watching)
-    observe_switches(telling.metrics, board, flow.groups)
-    observe_replicas(telling.metrics, replicating.replicas)
-    telling.metrics.observe(names.MAX_QPS_SHARE, lambda: [((group,), part) for group, part in fleets.shares().items()])
+    _observe_more(telling.metrics, flow, board, replicating, fleets)
     state.tell_damage(telling.audit)
     state.tell_settings(telling.audit)
     board.begin(flow.pipeline.begin)
@@ -114,22 +108,9 @@ def build(settings: Settings) -> App:
         telling.audit,
         [PushService(flow.push, rights.operator)] if flow.push is not None else [],
     )
-    admin = AdminServer(
-        _deps(
-            settings,
-            flow,
-            telling,
-            tracker,
-            watching,
-            replicating=replicating,
-            board=board,
-            cluster=cluster,
-            stopping=stopping,
-        ),
-        rights,
-        watch_tls(credentials, "admin.tls", settings.admin.tls),
-        settings.admin.hosts,
-    )
+    joined = Joined(flow, telling, tracker, watching, replicating, board, cluster, stopping)
+    tls = watch_tls(credentials, "admin.tls", settings.admin.tls)
+    admin = AdminServer(admin_deps(settings, joined), rights, tls, settings.admin.hosts)
     operator = make_operator(settings, cluster, watching.book, flow.pipeline, telling)
     if operator is not None:
         replicating.bulletin.lead(operator.leadership.is_leader)
@@ -185,45 +166,6 @@ def _fleets(state: State, flow: Flow, tracker: Tracker, replicating: Replicating
     return fleets
 
 
-def _deps(
-    settings: Settings,
-    flow: Flow,
-    telling: Telling,
-    tracker: Tracker,
-    watching: Watching,
-    *,
-    replicating: Replicating,
-    board: Switchboard,
-    cluster: Cluster | None,
-    stopping: asyncio.Event,
-) -> AdminDeps:
-    def unready() -> str | None:
-        if stopping.is_set():
-            return "shutting down"
-        return None if flow.groups.synced or flow.state.restored else "not every source has been read once yet"
-
-    return AdminDeps(
-        flow.groups,
-        tracker,
-        telling.bus,
-        flow.pipeline.sources,
-        unready,
-        to_json,
-        telling.metrics.render,
-        flow.pipeline,
-        telling.audit,
-        flow.state.flushed,
-        watching.book,
-        watching.observations,
-        board,
-        replicating.bulletin,
-        replicating.replicas,
-        flow.push,
-        evidence=_evidence(settings, cluster),
-        on_disk=flow.state.on_disk,
-    )
-
-
 def _observe(metrics: Metrics, flow: Flow, tracker: Tracker, credentials: Credentials, watching: Watching) -> None:
     observe_fleet(metrics, flow.groups, tracker, flow.pipeline.sources)
     if flow.state.store is not None:
@@ -232,11 +174,7 @@ def _observe(metrics: Metrics, flow: Flow, tracker: Tracker, credentials: Creden
     observe_gateways(metrics, watching.book)
 
 
-def _evidence(settings: Settings, cluster: Cluster | None) -> Evidence:
-    """What an archive has beside what is served."""
-    paths = [entry.path for entry in settings.sources if isinstance(entry, FilesEntry)]
-    return Evidence(
-        lambda: inputs(paths, archived_document, decode_manifest),
-        lambda: [manifest_of(each) for each in cluster.source.objects()] if cluster is not None else [],
-        settings.model_dump(mode="json"),
-    )
+def _observe_more(metrics: Metrics, flow: Flow, board: Switchboard, replicating: Replicating, fleets: Fleets) -> None:
+    observe_switches(metrics, board, flow.groups)
+    observe_replicas(metrics, replicating.replicas)
+    metrics.observe(names.MAX_QPS_SHARE, lambda: [((group,), part) for group, part in fleets.shares().items()])
