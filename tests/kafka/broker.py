@@ -58,12 +58,16 @@ def free_ports(count: int) -> list[int]:
 
 @dataclass
 class Kafka:
-    """One broker. `voter` is the port of the cluster's controller: its own unless it joins another broker."""
+    """One broker. `voter` is the port of the cluster's controller: its own unless it joins another broker.
+
+    `host` is an address of this machine at which clients reach it.
+    """
 
     folder: Path
     node: int = 1
     voter: int = 0
     secure: bool = False
+    host: str = "127.0.0.1"
     tls: Path | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
     _process: BrokerProcess | None = None
@@ -78,7 +82,7 @@ class Kafka:
 
     def address(self, listener: str = "PLAINTEXT") -> str:
         """Where a listener is."""
-        return f"127.0.0.1:{self.ports[listener]}"
+        return f"{self.host}:{self.ports[listener]}"
 
     @property
     def process(self) -> BrokerProcess:
@@ -131,11 +135,11 @@ class Kafka:
 
     def _properties(self) -> dict[str, object]:
         own = "CONTROLLER" in self.ports
-        listeners = {name: f"{name}://127.0.0.1:{port}" for name, port in self.ports.items()}
+        listeners = {name: f"{name}://{self.host}:{port}" for name, port in self.ports.items()}
         return {
             "process.roles": "broker,controller" if own else "broker",
             "node.id": self.node,
-            "controller.quorum.voters": f"1@127.0.0.1:{self.voter}",
+            "controller.quorum.voters": f"1@{self.host}:{self.voter}",
             "controller.listener.names": "CONTROLLER",
             "listeners": ",".join(listeners.values()),
             "advertised.listeners": ",".join(url for name, url in listeners.items() if name != "CONTROLLER"),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import granted
 from tests.support.fleet import SLACK, Fleet
 from tests.support.kafka_mock import mock_cluster
 from tests.support.kube import Kube
@@ -50,7 +51,7 @@ async def test_endpoints_move_and_lag_degrades(
     await world.put(*world.backend("lite", address=reachable(), port=green.port))
     await world.put(gateway(_follows(group), namespace=namespace))
     kafka = {"clusters": {"default": {"bootstrap": bootstrap}}, "interval": "500ms", "timeout": "1s", "ttl": "3s"}
-    plane = fleet.tidegate(settings(kube.kubeconfig, namespace, observers={"kafka": kafka}))
+    plane = fleet.tidegate(settings(granted.kubeconfig(kube, namespace), namespace, observers={"kafka": kafka}))
     await plane.start(within=20 * SLACK)
     envoys = await fleet.both(plane.xds)
     urls = {each.node: f"http://{await each.listener(listener_name('web', namespace))}/" for each in envoys}

@@ -26,6 +26,7 @@ from tests.conformance.client import Stream
 from tests.conformance.documents import World, marked
 from tests.conformance.server import Restartable, restartable
 from tests.conformance.wire import BOTH, MAIN, Variant, node_of
+from tests.support import granted
 from tests.support.callers import Caller
 from tests.support.fleet import SLACK, Fleet
 from tests.support.kube import ISSUER, Kube, StartKube
@@ -65,7 +66,7 @@ async def started(folder: Path, kube: Kube, namespace: str, stack: AsyncExitStac
         "xds": {"auth": {"clients": clients, "token_review": {"audience": AUDIENCE}}},
         "sources": [
             {"kind": "files", "path": str(folder / "files")},
-            {"kind": "kubernetes", "kubeconfig": str(kube.kubeconfig), "namespaces": [namespace]},
+            {"kind": "kubernetes", "kubeconfig": str(granted.kubeconfig(kube, namespace)), "namespaces": [namespace]},
         ],
     }
     server = await stack.enter_async_context(restartable(folder, settings))

@@ -15,7 +15,7 @@ from tests.support.kube_client import Object, RefusedError
 from tests.support.kustomize import DEPLOY, of_kind, rendered, run
 
 OVERLAYS = [".", "overlays/ha", "overlays/namespaced", "samples"]
-COMPONENTS = ["prometheus", "state-volume", "token-review"]
+COMPONENTS = ["cert-manager", "prometheus", "state-volume", "token-review"]
 FOREIGN = ("PodMonitor", "Certificate", "Issuer")
 """Kinds of other projects, which no plain API server knows."""
 

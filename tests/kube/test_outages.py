@@ -15,6 +15,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.support import granted
 from tests.support.certificates import Authority
 from tests.support.fleet import SLACK, Fleet
 from tests.support.kube import Kube, StartKube
@@ -71,7 +72,7 @@ async def test_the_api_server_is_away(
     secret = tls_secret("shop-tls", authority.issue("shop.example"))
     await world.put({**secret, "metadata": {"name": "shop-tls", "namespace": "shop"}})
     await world.put(world.gateway("secure", "shop", listeners=[HTTPS]))
-    plane = fleet.tidegate(settings(kube.kubeconfig, "shop", state_dir=str(tmp_path / "state")))
+    plane = fleet.tidegate(settings(granted.kubeconfig(kube, "shop"), "shop", state_dir=str(tmp_path / "state")))
     await plane.start(within=20 * SLACK)
     envoy = await fleet.envoy(Mode.DELTA, plane.xds)
     url = f"http://{await envoy.listener(listener_name('web', 'shop'))}/shop"
@@ -104,7 +105,7 @@ async def test_the_api_server_is_away(
 async def test_the_api_server_is_restarted(own_kube: StartKube, fleet: Fleet, backends: list[Backend]) -> None:
     kube = await asyncio.to_thread(own_kube)
     world = await _installed(kube, backends[0])
-    plane = fleet.tidegate(settings(kube.kubeconfig, "shop"))
+    plane = fleet.tidegate(settings(granted.kubeconfig(kube, "shop"), "shop"))
     await plane.start(within=20 * SLACK)
     envoy = await fleet.envoy(Mode.DELTA, plane.xds)
     url = f"http://{await envoy.listener(listener_name('web', 'shop'))}/shop"
@@ -123,7 +124,7 @@ async def test_k44_the_kind_is_installed_later_and_removed(own_kube: StartKube, 
     kube.client.namespace("shop")
     world = KubeWorld(kube, "shop")
     await world.put(*world.backend("a"))
-    plane = fleet.tidegate(settings(kube.kubeconfig, "shop"))
+    plane = fleet.tidegate(settings(granted.kubeconfig(kube, "shop"), "shop"))
     await plane.start(within=10 * SLACK)
     assert (await source(plane))["error"] is None
     assert await metric(plane, UP) == 1
@@ -161,7 +162,7 @@ async def test_an_archive_has_the_objects_and_no_secret(kube: Kube, namespace: s
     secret = tls_secret("shop-tls", pair)
     await world.put({**secret, "metadata": {"name": "shop-tls", "namespace": namespace}})
     await world.put(*world.backend("shop"), world.gateway("web", "shop", listeners=[HTTPS]))
-    plane = fleet.tidegate(settings(kube.kubeconfig, namespace))
+    plane = fleet.tidegate(settings(granted.kubeconfig(kube, namespace), namespace))
     await plane.start(within=20 * SLACK)
     async with aiohttp.ClientSession() as session, session.get(f"{plane.admin}/v1/export?group=default") as answer:
         body = await answer.read()

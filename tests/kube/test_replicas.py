@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.support import granted
 from tests.support.addresses import no_addresses, own_addresses
 from tests.support.fleet import SLACK
 from tests.support.kube import Kube, kept_ports
@@ -66,7 +67,11 @@ class Place:
             "admin": {"address": f"{self.pods[name]}:{self.port}", "tokens": {"reader": str(self.folder / "reader")}},
             "sources": [
                 {"kind": "files", "path": str(self.folder / "files")},
-                {"kind": "kubernetes", "kubeconfig": str(self.kube.kubeconfig), "namespaces": [self.namespace]},
+                {
+                    "kind": "kubernetes",
+                    "kubeconfig": str(granted.kubeconfig(self.kube, self.namespace)),
+                    "namespaces": [self.namespace],
+                },
             ],
             "replicas": {
                 "name": name,

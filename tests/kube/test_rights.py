@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.wire import Variant, node_of
+from tests.support import webhook
 from tests.support.callers import Caller
 from tests.support.granted import SYSTEM
 from tests.support.kube import Kube, StartKube
 from tests.support.kube_audit import Asked, AuditLog, granted, unused
 from tests.support.kube_shop import Shop, backend, gateway, install, opened, until
 from tests.support.kustomize import DEPLOY, of_kind, rendered
+from tests.support.webhook import Webhook
 
 SERVERS = {"streamed": (), "paged": ("--feature-gates=WatchList=false",)}
 """Flags of API servers: one that sends lists as a stream, and one that sends pages, as those before 1.34 do."""
@@ -75,3 +77,21 @@ async def _a_day(server: Kube, folder: Path) -> None:
 
 async def _is_a_series(shop: Shop) -> bool:
     return any(each.get("series") for each in await shop.events(EDGE))
+
+
+async def test_the_webhook_uses_what_it_is_granted_and_asks_for_nothing_else(
+    own_kube: StartKube, tmp_path: Path
+) -> None:
+    log = AuditLog(tmp_path)
+    server = await asyncio.to_thread(own_kube, *log.flags)
+    rights = granted(rendered(DEPLOY), SYSTEM, "tidegate-webhook")
+    process = Webhook(tmp_path, webhook.install(server), "--certificate-life", "15s")
+
+    async def all_used() -> bool:
+        return not unused(rights, log.of_account(SYSTEM, "tidegate-webhook"))
+
+    try:
+        await until(all_used, 20, "a certificate is made, told, and made anew")
+    finally:
+        process.stop()
+    assert [each for each in log.of_account(SYSTEM, "tidegate-webhook") if each.code == HTTPStatus.FORBIDDEN] == []

@@ -23,7 +23,7 @@ def kubeconfig(kube: Kube, namespace: str, account: str = ACCOUNT, *, server: st
     `server` is another way to the API server.
     """
     user = {"token": grant(kube, namespace, account)}
-    return kube.write_kubeconfig(f"{namespace}-{account}", user=user, server=server)
+    return kube.write_kubeconfig(f"{namespace}-{account}", user=user, server=server, namespace=namespace)
 
 
 def grant(kube: Kube, namespace: str, account: str = ACCOUNT, *, like: str = ACCOUNT) -> str:

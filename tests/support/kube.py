@@ -138,14 +138,15 @@ class Kube:
         token = self.token(namespace, account)
         return self.write_kubeconfig(f"{namespace}-{account}", user={"token": token})
 
-    def write_kubeconfig(self, name: str, *, user: Mapping[str, object], server: str = "") -> Path:
-        """A kubeconfig with one context `tests`; `server` is another way to the API server, through a proxy say."""
+    def write_kubeconfig(self, name: str, *, user: Mapping[str, object], server: str = "", namespace: str = "") -> Path:
+        """A kubeconfig with one context `tests`, of a namespace; `server` is another way there, through a proxy say."""
+        place = {"namespace": namespace} if namespace else {}
         cluster = {"server": server or self.url, "certificate-authority": str(self.pki.authority)}
         content = {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "tests",
-            "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": name}}],
+            "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": name, **place}}],
             "clusters": [{"name": "tests", "cluster": cluster}],
             "users": [{"name": name, "user": user}],
         }

@@ -1,0 +1,46 @@
+"""Two replicas on a cluster: the one that writes is killed, and nobody notices but the Lease."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.cluster.cluster import SHOP, SYSTEM, Cluster, answered_by, load
+from tests.support.fleet import SLACK
+from xds_server.demo.polling import until
+
+LEASE = ("-n", SYSTEM, "lease", "tidegate")
+
+pytestmark = pytest.mark.usefixtures("shop")
+
+
+async def test_the_leader_is_killed_and_the_other_writes(cluster: Cluster) -> None:
+    """It takes over within the time of the Lease; requests go on, and the next change is told by the new leader."""
+    before = _leader(cluster)
+    async with load(cluster) as sending:
+        await answered_by(sending, "checkout")
+        await cluster.ask("-n", SYSTEM, "delete", "pod", before, "--grace-period=0", "--force")
+        await until(lambda: _another(cluster, before), within=20 * SLACK, what="another replica leads", interval=0.5)
+        change = '{"spec": {"policy": {"fullResyncInterval": "4m"}}}'
+        await cluster.ask("-n", SHOP, "patch", "dgw", "checkout", "--type=merge", "-p", change)
+        await until(lambda: _is_told(cluster), within=20 * SLACK, what="the change is in the status", interval=0.5)
+    assert sending.failed == 0, sending.failures()
+
+
+def _leader(cluster: Cluster) -> str:
+    """The pod that holds the Lease."""
+    holder: str = cluster.get(*LEASE)["spec"]["holderIdentity"]
+    pods: list[str] = [each["metadata"]["name"] for each in cluster.get("-n", SYSTEM, "pods")["items"]]
+    return next(pod for pod in pods if holder.startswith(pod))
+
+
+async def _another(cluster: Cluster, before: str) -> bool:
+    holder = (await asyncio.to_thread(cluster.get, *LEASE))["spec"].get("holderIdentity") or before
+    return not holder.startswith(before)
+
+
+async def _is_told(cluster: Cluster) -> bool:
+    found = await asyncio.to_thread(cluster.get, "-n", SHOP, "dgw", "checkout")
+    told: int = found["status"]["observedGeneration"]
+    return told == int(found["metadata"]["generation"])
