@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
+from datetime import timedelta
 
 import pytest
 
 from tests.unit.cli.conftest import Command
+from xds_server.cli.webhook import Options, _place, _terms
 
 
 @pytest.mark.parametrize(
@@ -34,3 +36,25 @@ def test_an_address_that_is_taken_is_told(tidegate: Command) -> None:
         told = tidegate("webhook", "--address", address, code=1).stderr
     assert f"tidegate: --address {address}: " in told
     assert "in use" in told
+
+
+@pytest.mark.parametrize(
+    ("url", "names"),
+    [
+        (None, ("web.shop.svc", "web.shop")),
+        ("https://10.0.0.1:9443", ("10.0.0.1",)),
+        ("https://[::1]:9443/", ("::1",)),
+        ("https://webhook.example.com", ("webhook.example.com",)),
+    ],
+)
+def test_the_certificate_is_for_the_name_that_the_api_server_asks(url: str | None, names: tuple[str, ...]) -> None:
+    options = Options("127.0.0.1:0", None, None, None, "web", "shop", "web", url, "2160h", None, "")
+    place = _place(options)
+    terms = _terms(options, place)
+    assert terms.names == names
+    assert terms.life == timedelta(days=90)
+    assert terms.settle == timedelta(minutes=5)
+    config = place.client_config("/convert", b"x")
+    service = {"namespace": "shop", "name": "web", "path": "/convert", "port": 443}
+    assert config.get("url", "") == (url.rstrip("/") + "/convert" if url else "")
+    assert config.get("service") == (None if url else service)
