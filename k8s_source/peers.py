@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from ipaddress import ip_address
+from typing import NamedTuple
 
 import msgspec
 
@@ -21,9 +22,29 @@ class _Target(msgspec.Struct, frozen=True):
     name: str = ""
 
 
+class _Conditions(msgspec.Struct, frozen=True):
+    ready: bool | None = None
+    serving: bool | None = None
+
+
 class _Endpoint(msgspec.Struct, frozen=True, rename="camel"):
     addresses: tuple[str, ...] = ()
     target_ref: _Target | None = None
+    conditions: _Conditions | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Not by `ready` where it can be helped: that is always true with `publishNotReadyAddresses`."""
+        conditions = self.conditions or _Conditions()
+        return (conditions.ready if conditions.serving is None else conditions.serving) is not False
+
+
+class Place(NamedTuple):
+    """Where a pod is, and whether it is ready."""
+
+    address: str
+    port: int
+    is_ready: bool
 
 
 class _Port(msgspec.Struct, frozen=True):
@@ -53,9 +74,9 @@ def parse(body: bytes) -> Slice | None:
         return None
 
 
-def pods(slices: Iterable[Slice | None]) -> dict[str, tuple[str, int]]:
+def pods(slices: Iterable[Slice | None]) -> dict[str, Place]:
     """Where each pod is, by its name; one that has several addresses is asked at the first, IPv4 before IPv6."""
-    found: dict[str, list[tuple[int, str, int]]] = {}
+    found: dict[str, list[tuple[int, Place]]] = {}
     for each in slices:
         port = each.port if each is not None else None
         if each is None or port is None:
@@ -64,8 +85,8 @@ def pods(slices: Iterable[Slice | None]) -> dict[str, tuple[str, int]]:
             target = endpoint.target_ref
             for address in endpoint.addresses[:1]:
                 name = target.name if target is not None and target.kind == "Pod" else address
-                found.setdefault(name, []).append((_version(address), address, port))
-    return {name: min(places)[1:] for name, places in found.items()}
+                found.setdefault(name, []).append((_version(address), Place(address, port, endpoint.is_ready)))
+    return {name: min(places)[1] for name, places in found.items()}
 
 
 def _version(address: str) -> int:
@@ -86,10 +107,10 @@ class PeerAddresses:
         ourselves: str,
         *,
         scheme: str,
-        expect: Callable[[Mapping[str, str]], None],
+        expect: Callable[[Mapping[str, str], Collection[str]], None],
         unlisted: Callable[[str], None],
     ) -> None:
-        """Tell `expect` the URLs; `unlisted` why it is not known who there is, "" when it is. `ourselves` is our pod's name."""
+        """Tell `expect` the URLs, and which of them are not ready; `unlisted` why it is not known who there is, "" when it is. `ourselves` is our pod's name."""
         self._ourselves = ourselves
         self._service = f"{namespace}/{service}"
         self._scheme = scheme
@@ -109,10 +130,13 @@ class PeerAddresses:
             return
         found = pods(item.body for item in self._informer.store.items())
         is_listed = found.pop(self._ourselves, None) is not None
-        self._expect({_url(self._scheme, *place): name for name, place in found.items()})
+        urls = {name: _url(self._scheme, place) for name, place in found.items()}
+        starting = {urls[name] for name, place in found.items() if not place.is_ready}
+        self._expect({url: name for name, url in urls.items()}, starting)
         # With another Service, or under another name, we would take ourselves for the only one.
         self._unlisted("" if is_listed else f"{self._ourselves} is no pod behind Service {self._service}")
 
 
-def _url(scheme: str, address: str, port: int) -> str:
+def _url(scheme: str, place: Place) -> str:
+    address, port, _ = place
     return f"{scheme}://[{address}]:{port}" if ":" in address else f"{scheme}://{address}:{port}"

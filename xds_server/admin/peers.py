@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -41,11 +41,16 @@ class Access:
 
 
 class SilentError(Exception):
-    """A replica can't be asked; the text says why. `is_slow` tells that to try again at once is of no use."""
+    """A replica can't be asked; the text says why, in a form that stays the same while it is so; `detail` is for the log.
 
-    def __init__(self, problem: str, *, is_slow: bool = False) -> None:
+    `is_slow` tells that to try again at once is of no use, `is_down` that nothing listens there.
+    """
+
+    def __init__(self, problem: str, detail: str = "", *, is_slow: bool = False, is_down: bool = False) -> None:
         super().__init__(problem)
+        self.detail = detail
         self.is_slow = is_slow
+        self.is_down = is_down
 
 
 class Peers:
@@ -58,9 +63,9 @@ class Peers:
         self._wanted = asyncio.Event()
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    def expect(self, addresses: Mapping[str, str]) -> None:
-        """Ask at these URLs from now on, and no others; the values name who is there."""
-        self._replicas.expect(addresses)
+    def expect(self, addresses: Mapping[str, str], starting: Collection[str] = ()) -> None:
+        """Ask at these URLs from now on, and no others; the values name who is there. `starting` are not ready."""
+        self._replicas.expect(addresses, starting)
         self._wanted.set()
 
     async def run(self) -> None:
@@ -87,14 +92,14 @@ class Peers:
             except SilentError as silence:
                 # A connection that was heard on and broke: it counts as silent when there is no new one either.
                 if is_sure or silence.is_slow or not self._stands(address, Standing.HEARD):
-                    self._lose(address, str(silence))
+                    self._lose(address, silence)
                     await asyncio.sleep(rest * random.uniform(0.5, 1.5))  # noqa: S311 - it spreads tries
                     rest = min(2 * rest, _LONGEST_REST)
                 is_sure = True
                 continue
             except Exception:  # noqa: BLE001 - a fault of ours must not end what is served, nor the asking
                 _log.exception("replica_not_followed", address=address)
-                self._lose(address, "what it told could not be taken in; see the log")
+                self._lose(address, SilentError("what it told could not be taken in; see the log"))
                 await asyncio.sleep(_LONGEST_REST)
                 continue
             seen, rest, is_sure = (report.instance, report.seq), _FIRST_REST, False
@@ -122,7 +127,7 @@ class Peers:
         except TimeoutError:
             raise SilentError("it does not answer", is_slow=True) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise SilentError(_told(error)) from error
+            raise _silence(error) from error
 
     def _take(self, address: str, report: Report) -> None:
         was_heard = self._stands(address, Standing.HEARD)
@@ -130,20 +135,22 @@ class Peers:
         if not was_heard and self._stands(address, Standing.HEARD):
             _log.info("replica_heard", replica=report.replica, address=address)
 
-    def _lose(self, address: str, problem: str) -> None:
+    def _lose(self, address: str, silence: SilentError) -> None:
         if self._stands(address, Standing.HEARD):
             name = self._replicas.peers[address].name
-            _log.warning("replica_silent", replica=name, address=address, error=problem)
-        self._replicas.lost(address, problem)
+            _log.warning("replica_silent", replica=name, address=address, error=str(silence), detail=silence.detail)
+        self._replicas.lost(address, str(silence), is_down=silence.is_down)
 
     def _stands(self, address: str, standing: Standing) -> bool:
         peer = self._replicas.peers.get(address)
         return peer is not None and peer.standing is standing
 
 
-def _told(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return f"it can't be reached: {error.os_error.strerror or error.os_error}"
+def _silence(error: Exception) -> SilentError:
+    detail = f"{type(error).__name__}: {error}"
     if isinstance(error, msgspec.MsgspecError):
-        return f"it answers something else than a replica does: {error}"
-    return f"{type(error).__name__}: {error}"
+        return SilentError("it answers something else than a replica does", detail)
+    is_down = isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError)
+    if isinstance(error, aiohttp.ClientSSLError):
+        return SilentError("its certificate is not believed, or it speaks no TLS", detail)
+    return SilentError("it can't be reached", detail, is_down=is_down)

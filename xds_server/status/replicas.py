@@ -6,7 +6,7 @@ it answers; for quotas it counts until its address is gone, since too many count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
@@ -51,7 +51,10 @@ class Standing(StrEnum):
 
 @dataclass(slots=True)
 class Peer:
-    """What is behind one address: `name` is that of the address until it has told its own; `problem` says why it is unheard."""
+    """What is behind one address: `name` is that of the address until it has told its own; `problem` says why it is unheard.
+
+    `is_starting` tells that whoever lists it knows it not to be ready, `is_down` that nothing listens there.
+    """
 
     name: str
     standing: Standing = Standing.UNHEARD
@@ -59,6 +62,14 @@ class Peer:
     report: Report | None = None
     shares: dict[str, Share] = field(default_factory=dict)
     opinions: dict[RouteKey, Conclusion] = field(default_factory=dict)
+    is_starting: bool = False
+    is_down: bool = False
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether nothing is known of it: it may have Envoys. One that is about to start for the first time has none."""
+        is_to_come = self.is_starting and self.is_down and self.report is None
+        return self.standing is Standing.UNHEARD and not is_to_come
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +101,7 @@ class Replicas:
         self._guided: Callable[[Opinions], None] = lambda _opinions: None
         self._peers: dict[str, Peer] = {}
         self._unlisted = ""
+        self._is_listed = False
         self._followers: list[Told] = []
         self._alarmed: list[Callable[[], None]] = []
 
@@ -130,14 +142,22 @@ class Replicas:
             self._unlisted = problem
             self._tell(None)
 
-    def expect(self, addresses: Mapping[str, str]) -> None:
-        """Take the addresses that there are, with the names by which they are known until they have told their own."""
-        before = self._peers
+    def expect(self, addresses: Mapping[str, str], starting: Collection[str] = ()) -> None:
+        """Take the addresses that there are, with the names by which they are known until they have told their own.
+
+        `starting` are those of them that are not ready. One that joins others is taken for down until it was asked.
+        """
+        before, were_unheard = self._peers, self.unheard
         gone = [peer for address, peer in before.items() if address not in addresses and peer.report is not None]
         if any(not peer.report.leaving for peer in gone if peer.report is not None):
             self._alarm()
-        self._peers = {address: before.get(address) or Peer(name) for address, name in addresses.items()}
-        if self._peers.keys() != before.keys():
+        self._peers = {
+            address: before.get(address) or Peer(name, is_down=self._is_listed) for address, name in addresses.items()
+        }
+        self._is_listed = True
+        for address, peer in self._peers.items():
+            peer.is_starting = address in starting
+        if self._peers.keys() != before.keys() or self.unheard != were_unheard:
             self._tell(None)
             self.reconsider()
 
@@ -174,14 +194,15 @@ class Replicas:
         self._tell(None if is_news else report.shares)
         self.reconsider(None if is_news else report.opinions)
 
-    def lost(self, address: str, problem: str) -> None:
-        """Note that there is no answer at an address, and why."""
+    def lost(self, address: str, problem: str, *, is_down: bool = False) -> None:
+        """Note that there is no answer at an address, and why; `is_down` that nothing listens there."""
         peer = self._peers.get(address)
         if peer is None or peer.standing in (Standing.LEFT, Standing.OURSELVES):
             return
         was, said = peer.standing, peer.problem
-        peer.standing, peer.problem = Standing.UNHEARD, problem
-        if was is Standing.HEARD or said != problem:
+        was_unheard = peer.is_unheard
+        peer.standing, peer.problem, peer.is_down = Standing.UNHEARD, problem, is_down
+        if was is Standing.HEARD or said != problem or was_unheard is not peer.is_unheard:
             self._tell(None)
         if was is Standing.HEARD:
             self.reconsider()
@@ -205,13 +226,13 @@ class Replicas:
     def unheard(self) -> tuple[tuple[str, str], ...]:
         """The replicas of which nothing is known now, and why."""
         nobody = (("", self._unlisted),) if self._unlisted else ()
-        silent = [peer for peer in self._peers.values() if peer.standing is Standing.UNHEARD]
+        silent = [peer for peer in self._peers.values() if peer.is_unheard]
         return nobody + tuple((peer.name, peer.problem) for peer in silent)
 
     @property
     def is_guess(self) -> bool:
         """Whether there may be Envoys of which nobody has ever told."""
-        unasked = any(peer.standing is Standing.UNHEARD and peer.report is None for peer in self._peers.values())
+        unasked = any(peer.is_unheard and peer.report is None for peer in self._peers.values())
         return unasked or bool(self._unlisted)
 
     def envoys(self, group: str) -> int:

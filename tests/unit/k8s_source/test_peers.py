@@ -40,4 +40,21 @@ def body(*endpoints: tuple[str, str], ports: list[dict[str, Any]] | None = None,
     ],
 )
 def test_pods(bodies: list[bytes], expected: dict[str, tuple[str, int]]) -> None:
-    assert pods(parse(each) for each in bodies) == expected
+    assert {name: place[:2] for name, place in pods(parse(each) for each in bodies).items()} == expected
+
+
+@pytest.mark.parametrize(
+    ("conditions", "is_ready"),
+    [
+        ({}, True),
+        ({"ready": None}, True),
+        ({"ready": True}, True),
+        ({"ready": False}, False),
+        ({"ready": True, "serving": False}, False),
+        ({"ready": False, "serving": True, "terminating": True}, True),
+    ],
+)
+def test_unknown_counts_as_ready(conditions: dict[str, Any], is_ready: bool) -> None:  # noqa: FBT001
+    endpoint = {"addresses": ["10.0.0.1"], "conditions": conditions}
+    found = pods([parse(json.dumps({"endpoints": [endpoint], "ports": [{"port": 1}]}).encode())])
+    assert found["10.0.0.1"].is_ready is is_ready

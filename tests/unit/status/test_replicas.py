@@ -142,6 +142,36 @@ def test_while_it_is_not_known_who_there_is_nothing_is_known() -> None:
     assert world.silent() == []
 
 
+def test_who_starts_for_the_first_time_has_no_envoys() -> None:
+    world = World(A)
+    world.replicas.take(A, report(share()))
+    world.told.clear()
+    world.replicas.expect({A: A, B: B}, starting=[B])
+    assert world.silent() == [], "it has joined, and is not ready"
+    world.replicas.lost(B, "refused", is_down=True)
+    assert world.silent() == []
+    assert not world.replicas.is_guess
+    world.replicas.lost(B, "silence")
+    assert world.silent() == [B], "something is there"
+    world.replicas.lost(B, "refused", is_down=True)
+    world.replicas.expect({A: A, B: B})
+    assert world.silent() == [B], "it is said to be ready"
+    world.replicas.take(B, report(share(), instance="b1"))
+    world.replicas.expect({A: A, B: B}, starting=[B])
+    world.replicas.lost(B, "refused", is_down=True)
+    assert world.silent() == ["replica-b"], "it was there, and its Envoys may be"
+
+
+def test_at_our_own_start_nobody_is_taken_for_starting() -> None:
+    world = World()
+    replicas = Replicas(OURS)
+    replicas.expect({A: A}, starting=[A])
+    assert replicas.unheard
+    replicas.lost(A, "refused", is_down=True)
+    assert not replicas.unheard
+    assert world.silent() == []
+
+
 STEPS = st.lists(
     st.one_of(
         st.tuples(
