@@ -176,6 +176,7 @@ async def test_a_restart_writes_nothing_and_a_foreign_edit_is_healed(shop: Shop)
     await shop.envoy(plane, "envoy-0")
     await shop.apply(gateway(shop.namespace, "edge"))
     before = await shop.told("edge", "Ready", "True")
+    await reasons(shop, "edge", until_told="Programmed")
     assert await plane.stop() == 0
     plane = await shop.plane()
     await shop.envoy(plane, "envoy-0")

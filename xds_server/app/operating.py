@@ -42,9 +42,15 @@ class BookStates:
         book.follow(self._looked)
 
     def get(self, key: GatewayKey) -> GatewayState | None:
-        """A gateway as it is now; None for one that derivation does not know, or of which nothing is whole yet."""
+        """A gateway as it is now; None for one that derivation does not know, or of which nothing is whole yet.
+
+        Who is told None hears of it once it is there, also if it is as it was when it went.
+        """
         shown = self._book.get(key) if self._is_synced() else None
-        return None if shown is None else _state(shown)
+        if shown is None:
+            self._told.pop(key, None)
+            return None
+        return _state(shown)
 
     def is_deprogrammed(self, key: GatewayKey) -> bool:
         """Whether no Envoy, here or at another replica, holds anything of a gateway that is gone."""

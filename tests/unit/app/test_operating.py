@@ -62,6 +62,17 @@ def test_news_are_what_is_said(change: str) -> None:
     assert told == [("shop/edge", True)] * 2
 
 
+def test_one_that_comes_back_as_it_was_is_news_to_who_missed_it() -> None:
+    world = World()
+    states, told = followed(world)
+    for _ in range(2):
+        world.take(orders=HEALTHY)
+        world.look()
+        world.book.take({KEY: None})
+        assert states.get(KEY) is None
+    assert told == [("shop/edge", True)] * 2
+
+
 def test_what_is_known_of_a_gateway() -> None:
     world = World()
     states, _ = followed(world)
