@@ -45,6 +45,7 @@ class Plan:
     has_streams: bool = True
     pages: bool = True
     _was_unfinished: bool = False
+    _was_away: bool = False
     _failed_at: str = ""
 
     @property
@@ -83,6 +84,10 @@ class Plan:
                 return 0.0
         elif error.is_gone or error.message.startswith(_TOO_LARGE) or self._is_stuck(error):
             self.start_over()
+        if error.is_gone and self._was_away:
+            # It is back from an outage, and has answered: the waits that had grown meanwhile are for a server that does not.
+            self.failures = 0
+        self._was_away = not error.status or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
         pause = max(self.backoff.delay(self.failures), error.retry_after or 0.0)
         self.failures += 1
         return pause

@@ -32,6 +32,17 @@ def test_a_version_that_is_gone_is_listed_anew_and_the_pauses_grow() -> None:
     assert sum(pauses[:4]) < 30 < sum(pauses[:5])
 
 
+@pytest.mark.parametrize("last", [CUT, ApiError(503, "ServiceUnavailable", "not all paths have been installed")])
+def test_after_an_outage_the_list_does_not_wait_as_long_as_the_outage_lasted(last: ApiError) -> None:
+    plan = watching()
+    for _ in range(9):
+        plan.failed(CUT)
+    assert plan.failed(last) == 30
+    assert plan.failed(GONE) == 1, "the server is back, and what it has is not known"
+    plan.listed("8")
+    assert [plan.failed(GONE) for _ in range(3)] == [2, 4, 8], "lists that are too old at once go on to be spread"
+
+
 def test_a_version_of_the_future_is_listed_anew() -> None:
     plan = watching()
     plan.failed(ApiError(504, "Timeout", "Too large resource version: 9000, current: 12"))
