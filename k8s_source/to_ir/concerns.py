@@ -1,4 +1,4 @@
-"""What is wrong with objects that gateways depend on, where an older form of these, or another one, is in force."""
+"""What is wrong with objects that gateways depend on, where an older form of these, another one, or none is in force."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def concerns_of(
 ) -> Collection[GatewayKey, tuple[Problem, ...]]:
     """By gateway what is wrong with Services, EndpointSlices and Secrets that it depends on, and its other declarations.
 
-    Objects of which there never was a good form are told by whoever misses them.
+    Objects of which there never was a good form are told by whoever misses them, too; here is why they are missing.
     """
 
     def note(read: Read, key: ObjectKey, standing: Standing) -> _Concern | None:
@@ -53,14 +53,13 @@ def concerns_of(
 
 def _problems(key: ObjectKey, standing: Standing) -> Iterator[Problem]:
     """The problems as a sentence that names the object. What makes a gateway itself invalid is told as that."""
-    if standing.object is None:
-        return
     if key.kind in {"Service", "EndpointSlice", "Secret"}:
         for each in standing.problems:
             field = f"{each.field}: " if each.field else ""
             # A file that can't be read at all is told once, whatever it declares.
             what = f"{key} ({each.origin})" if each.origin.kind else f"{each.origin}"
-            message = f"{what}: {field}{each.message}; its last good form is in force"
+            rest = "its last good form is in force" if standing.object is not None else "it has no good form"
+            message = f"{what}: {field}{each.message}; {rest}"
             yield replace(each, message=message, field="")
     for each in standing.duplicates:
         yield replace(each, message=f"{each.message}; the one in {each.origin} is not in force", field="")

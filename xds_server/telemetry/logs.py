@@ -22,10 +22,11 @@ _LEVELS = {
 _CHATTY = {
     "asyncio": logging.WARNING,
     "aiohttp.access": logging.WARNING,
+    "kubernetes_asyncio.config.kube_config": logging.ERROR,  # a missing file at each try; the source tells it
     "opentelemetry": logging.WARNING,
     "watchfiles": logging.WARNING,
 }
-"""Libraries that tell too much at `info`; a graver level that was asked for counts for them too."""
+"""Libraries that tell too much; a graver level that was asked for counts for them too."""
 
 _SHARED: tuple[Processor, ...] = (
     structlog.contextvars.merge_contextvars,

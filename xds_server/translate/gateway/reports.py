@@ -120,7 +120,8 @@ def _host_conflict(read: Read, work: Work, gateway: Gateway, key: HostKey, owner
 def _secrets(read: Read, work: Work, gateway: Gateway) -> Iterator[Problem]:
     for listener in gateway.listeners:
         if listener.secret is not None and read(work.model.certificates, listener.secret) is None:
-            message = f"listener {listener.name!r} is not served: there is no certificate in Secret {secret_name(listener.secret)}"
+            secret = f"Secret {secret_name(listener.secret)} of type kubernetes.io/tls with a certificate"
+            message = f"listener {listener.name!r} is not served: there is no {secret}"
             yield Problem(gateway.origin, "SecretNotFound", message, "spec.listeners")
 
 

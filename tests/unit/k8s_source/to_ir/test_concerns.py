@@ -69,6 +69,18 @@ def test_what_can_not_be_read_any_more_is_told_at_the_gateways_that_depend_on_it
     assert told(world) == []
 
 
+def test_what_never_could_be_read_is_told_too_for_it_is_not_simply_missing() -> None:
+    world = World(*(each for each in ALL if each["kind"] != "Secret"), tls_secret("hush", "hush"))
+    found = told(world)
+    assert [reason for reason, _ in found] == ["InvalidValue", "InvalidValue"]
+    for _, message in found:
+        assert message.startswith("Secret/default/shop-tls")
+        assert message.endswith("; it has no good form")
+        assert "hush" not in message
+    world.put(*ALL)
+    assert told(world) == []
+
+
 def test_what_no_gateway_depends_on_is_told_at_none() -> None:
     world = World(*ALL)
     world.put({**service("unused"), "spec": {"ports": "http"}}, {**service("idle"), "spec": {"ports": "http"}})
