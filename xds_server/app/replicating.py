@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from xds_server.admin.peers import Access, Peers
 from xds_server.app.cluster import connection_of, entry_of
-from xds_server.credentials.tls import read_authorities
+from xds_server.credentials.tls import read_client
 from xds_server.credentials.tokens import read_token
 from xds_server.credentials.watched import Credentials, Watched
 from xds_server.ir.facts import RouteKey
@@ -101,7 +101,8 @@ def own_token(section: Section, credentials: Credentials) -> Watched[str] | None
 
 
 def _access(section: Section, token: Watched[str] | None, credentials: Credentials) -> Access:
-    trust = None
-    if (ca := section.ca) is not None:
-        trust = credentials.watch("replicas.ca", [ca], lambda: read_authorities(ca))
+    trust, ca = None, section.ca
+    pair = (section.cert, section.key) if section.cert is not None and section.key is not None else None
+    if paths := [path for path in (ca, *(pair or ())) if path is not None]:
+        trust = credentials.watch("replicas.ca, cert", paths, lambda: read_client(ca, pair))
     return Access(lambda: token.value if token else "", lambda: trust.value if trust else None, section.server_name)

@@ -41,12 +41,7 @@ def read_tls(tls: Tls) -> ServerTls:
     certificate, key = _read(tls.cert), _read(tls.key)
     client_ca = None if tls.client_ca is None else _read(tls.client_ca)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    try:
-        # Without a password OpenSSL would ask for one on the terminal.
-        context.load_cert_chain(tls.cert, tls.key, password=lambda: "")
-    except (ssl.SSLError, ValueError) as error:
-        msg = f"{tls.cert} and {tls.key} are no certificate chain with its private key: {_reason(error)}"
-        raise ValueError(msg) from error
+    _load(context, tls.cert, tls.key)
     if client_ca is not None:
         context.verify_mode = ssl.CERT_REQUIRED
         try:
@@ -56,17 +51,31 @@ def read_tls(tls: Tls) -> ServerTls:
     return ServerTls(certificate, key, client_ca, context)
 
 
-def read_authorities(path: Path) -> ssl.SSLContext:
-    """What a client trusts that is to believe these authorities only.
+def read_client(ca: Path | None, pair: tuple[Path, Path] | None = None) -> ssl.SSLContext:
+    """What a client trusts (without `ca` the system's authorities), and shows: its certificate and private key.
 
     Raises:
-        ValueError: the file can't be read, or holds no certificate.
+        ValueError: a file can't be read, or holds something else.
     """
-    _read(path)
+    for path in (ca, *(pair or ())):
+        if path is not None:
+            _read(path)
     try:
-        return ssl.create_default_context(cafile=path)
+        context = ssl.create_default_context(cafile=ca)
     except ssl.SSLError as error:
-        raise ValueError(f"{path} holds no certificate: {_reason(error)}") from error
+        raise ValueError(f"{ca} holds no certificate: {_reason(error)}") from error
+    if pair is not None:
+        _load(context, *pair)
+    return context
+
+
+def _load(context: ssl.SSLContext, cert: Path, key: Path) -> None:
+    try:
+        # Without a password OpenSSL would ask for one on the terminal.
+        context.load_cert_chain(cert, key, password=lambda: "")
+    except (ssl.SSLError, ValueError) as error:
+        msg = f"{cert} and {key} are no certificate chain with its private key: {_reason(error)}"
+        raise ValueError(msg) from error
 
 
 def _read(path: Path) -> bytes:

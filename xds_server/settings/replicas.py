@@ -52,6 +52,10 @@ class Replicas(Section):
     """ServiceAccounts of replicas, as system:serviceaccount:NAMESPACE:NAME; none: the one whose token is in `token_file`."""
     ca: Filename | None = None
     """PEM file with the authorities of the others' certificates; none: the system's."""
+    cert: Filename | None = None
+    """PEM file with the certificate to show, where the others have `admin.tls.client_ca`."""
+    key: Filename | None = None
+    """PEM file with its private key."""
     server_name: Annotated[str, Field(min_length=1)] | None = None
     """Name in the others' certificates, where these are asked by address; none: the host of the URL."""
 
@@ -59,6 +63,8 @@ class Replicas(Section):
     def _is_one_way(self) -> Self:
         if self.urls and self.service:
             raise PydanticCustomError("expected", "one of urls and service")
+        if (self.cert is None) is not (self.key is None):
+            raise PydanticCustomError("expected", "both cert and key, or none")
         if self.audience and not (self.accounts or self.token_file):
             raise PydanticCustomError("expected", "token_file or accounts, since there is audience")
         return self

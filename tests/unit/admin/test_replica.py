@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,14 +13,17 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import BaseTestServer, TestServer
 
+from tests.support.certificates import Authority
 from tests.unit.admin.client import Client
 from tests.unit.admin.world import FakeNode, World
 from xds_server.admin import create_app, peers as module
 from xds_server.admin.peers import Access, Peers
 from xds_server.admin.rights import rights_of
+from xds_server.credentials.tls import read_client, read_tls
 from xds_server.credentials.watched import Credentials
 from xds_server.demo.polling import until
 from xds_server.settings.admin import Tokens
+from xds_server.settings.base import Tls
 from xds_server.status.replicas import Replicas
 
 SLACK = 5.0
@@ -46,10 +50,10 @@ async def test_what_is_told(client: Client, world: World) -> None:
 class Followed:
     """Somebody who asks at one address."""
 
-    def __init__(self, url: str, token: str = "") -> None:
+    def __init__(self, url: str, access: Access) -> None:
         self.url = url
         self.replicas = Replicas("somebody")
-        self.peers = Peers(self.replicas, Access(lambda: token, lambda: None))
+        self.peers = Peers(self.replicas, access)
         self.peers.expect({url: "there"})
 
     async def heard(self) -> None:
@@ -66,8 +70,10 @@ class Followed:
 
 
 @asynccontextmanager
-async def followed(url: str, token: str = "") -> AsyncIterator[Followed]:
-    made = Followed(url, token)
+async def followed(
+    url: str, token: str = "", trust: ssl.SSLContext | None = None, server_name: str | None = None
+) -> AsyncIterator[Followed]:
+    made = Followed(url, Access(lambda: token, lambda: trust, server_name))
     asking = asyncio.create_task(made.peers.run())
     try:
         yield made
@@ -115,6 +121,42 @@ async def test_the_token_is_that_of_a_reader(world: World, tmp_path: Path) -> No
             await other.silent("it answers 401")
         async with followed(url_of(server), "secret-1") as other:
             await other.heard()
+
+
+async def test_over_tls_the_name_in_the_certificate_counts(world: World, tmp_path: Path) -> None:
+    authority = Authority()
+    authority.issue("tidegate").write(tmp_path)
+    (tmp_path / "ca.crt").write_text(authority.certificate)
+    tls = read_tls(Tls(cert=tmp_path / "tls.crt", key=tmp_path / "tls.key"))
+    trust = read_client(tmp_path / "ca.crt")
+    server = TestServer(create_app(world.deps()), scheme="https")
+    await server.start_server(ssl=tls.context)
+    try:
+        async with followed(url_of(server), trust=trust, server_name="tidegate") as other:
+            await other.heard()
+        for distrust in ({"trust": trust}, {"trust": trust, "server_name": "another"}, {"server_name": "tidegate"}):
+            async with followed(url_of(server), **distrust) as other:
+                await other.silent("its certificate is not believed")
+    finally:
+        await server.close()
+
+
+async def test_where_certificates_of_clients_are_asked_for_one_is_shown(world: World, tmp_path: Path) -> None:
+    authority = Authority()
+    authority.issue("tidegate").write(tmp_path)
+    (tmp_path / "ca.crt").write_text(authority.certificate)
+    ca, cert, key = (tmp_path / name for name in ("ca.crt", "tls.crt", "tls.key"))
+    server = TestServer(create_app(world.deps()), scheme="https")
+    await server.start_server(ssl=read_tls(Tls(cert=cert, key=key, client_ca=ca)).context)
+    try:
+        async with followed(url_of(server), trust=read_client(ca, (cert, key)), server_name="tidegate") as other:
+            await other.heard()
+        async with followed(url_of(server), trust=read_client(ca), server_name="tidegate") as other:
+            await other.silent("it can't be reached")
+    finally:
+        await server.close()
+    with pytest.raises(ValueError, match="no certificate chain with its private key"):
+        read_client(ca, (cert, ca))
 
 
 async def nonsense(_request: web.Request) -> web.Response:
