@@ -7,6 +7,7 @@ import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import aiohttp
 import pytest
 from aiohttp import web
 
@@ -90,6 +91,28 @@ async def test_a_refusal_is_told_in_envoys_words(shop: Shop) -> None:
     assert "refused by the test" in event["note"]
     assert event["type"] == "Warning"
     assert event["regarding"]["uid"] == body["metadata"]["uid"]
+
+
+async def test_a_degradation_and_the_way_back_are_told(shop: Shop) -> None:
+    plane = await shop.plane()
+    await shop.envoy(plane, "envoy-0")
+    body = gateway(shop.namespace, "edge")
+    body["spec"]["routes"][0]["degradeService"] = "lite"
+    await shop.apply(*backend(shop.namespace, "lite", "10.0.0.2"), body)
+    await shop.told("edge", "Ready", "True")
+    forced = {"route": f"{shop.namespace}/edge/all", "value": "forced", "reason": "a test"}
+    for switches, status, reason in (([forced], "True", "Degraded"), ([], "False", "Recovered")):
+        async with aiohttp.request("PUT", f"{plane.admin}/v1/switches", json={"degradation": switches}) as answer:
+            assert answer.status == 200, await answer.text()
+        found = await shop.told("edge", "Degraded", status)
+        (route,) = found["status"]["routes"]
+        assert route["backend"] == f"{shop.namespace}/{'lite' if switches else 'shop'}:80"
+        assert found["status"]["phase"] == ("Degraded" if switches else "Ready")
+        assert (await reasons(shop, "edge", until_told=reason))[-1] == reason
+    entries = (await plane.get("/v1/audit?limit=1000"))["entries"]
+    targets = [each["target"] for each in reversed(entries) if each["action"] == "write"]
+    assert targets[:2] == [f"lease {shop.namespace}/tidegate", f"finalizer {shop.namespace}/edge"]
+    assert targets.count(f"status {shop.namespace}/edge") >= 3
 
 
 async def test_a_deletion_waits_for_envoys_that_do_not_answer_for_so_long_only(shop: Shop) -> None:

@@ -106,11 +106,10 @@ def _state(shown: ShownGateway) -> GatewayState:
     return GatewayState(
         report.key,
         report.origin,
-        report.group,
         shown.status,
         shown.moved,
         tuple(_route(each) for each in shown.routes),
-        Envoys(nodes.connected, nodes.acked, nodes.nacked, len(shown.delivery.unheard)),
+        Envoys(nodes.connected, nodes.acked, len(shown.delivery.unheard)),
         report.policy.full_resync_interval,
     )
 

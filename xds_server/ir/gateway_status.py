@@ -85,14 +85,13 @@ class RouteState:
 
 
 class Envoys(NamedTuple):
-    """The Envoys of a group, of all replicas: connected, with all of the version accepted, refusing something.
+    """The Envoys of a group, of all replicas: connected, and with all of the version accepted.
 
     `unheard` counts the replicas that did not say how many are connected to them.
     """
 
     connected: int
     accepted: int
-    refused: int
     unheard: int = 0
 
 
@@ -106,7 +105,6 @@ class GatewayState:
 
     key: GatewayKey
     origin: Origin
-    group: str
     status: GatewayStatus
     moved: Mapping[str, float]
     routes: tuple[RouteState, ...]

@@ -81,7 +81,7 @@ def test_what_is_known_of_a_gateway() -> None:
     world.tracker.joined(FakeNode("envoy-0"))
     found = states.get(KEY)
     assert found is not None
-    assert found.envoys == Envoys(1, 1, 0)
+    assert found.envoys == Envoys(1, 1)
     assert [(each.name, each.decision, each.backend) for each in found.routes] == [
         ("orders", "degraded", "shop/orders-lite:80")
     ]

@@ -62,11 +62,10 @@ def state(*conditions: Condition, generation: int = 1, **more: object) -> Gatewa
     made = GatewayState(
         KEY,
         ORIGIN,
-        "default",
         replace(status, **of_status),  # type: ignore[arg-type]
         dict.fromkeys(TYPES, NOW - 60),
         (PRIMARY,),
-        Envoys(2, 2, 0),
+        Envoys(2, 2),
         300.0,
     )
     return replace(made, **more)  # type: ignore[arg-type]
@@ -97,5 +96,5 @@ def states(draw: st.DrawFn) -> GatewayState:
         RouteState(name, draw(choices), draw(st.just("") | st.just("shop/a:80")), "x", draw(_TIMES)) for name in names
     )
     count = st.integers(0, 1000)
-    envoys = Envoys(draw(count), draw(count), draw(count), draw(st.integers(0, 2)))
-    return GatewayState(KEY, ORIGIN, "default", status, {kind: draw(_TIMES) for kind in TYPES}, routes, envoys, 300.0)
+    envoys = Envoys(draw(count), draw(count), draw(st.integers(0, 2)))
+    return GatewayState(KEY, ORIGIN, status, {kind: draw(_TIMES) for kind in TYPES}, routes, envoys, 300.0)

@@ -87,7 +87,7 @@ async def test_a_restart_writes_nothing_while_envoys_are_on_their_way() -> None:
     after = World()
     after.meta, after.status = world.meta, world.status
     after.look()
-    after.gateway = state(NO_NODES, envoys=Envoys(0, 0, 0), last_acked_version="")
+    after.gateway = state(NO_NODES, envoys=Envoys(0, 0), last_acked_version="")
     assert await after.reconcile() == 10.0
     after.gateway = state()
     await after.reconcile(9)
@@ -100,7 +100,7 @@ async def test_a_new_leader_does_not_begin_with_numbers() -> None:
     after = World()
     after.meta, after.status = world.meta, world.status
     after.look()
-    after.gateway = state(last_acked_version="cafe", envoys=Envoys(3, 3, 0))
+    after.gateway = state(last_acked_version="cafe", envoys=Envoys(3, 3))
     assert await after.reconcile() == 5.0, "counts"
     assert not after.writes
 

@@ -103,7 +103,7 @@ DIFFER: dict[str, tuple[GatewayState, GatewayState, Difference]] = {
     "unknown for once": (state(), state(UNKNOWN), Difference.PASSING),
     "unknown and refused": (state(), state(UNKNOWN, REFUSED), Difference.SAID),
     "known again": (state(UNKNOWN), state(), Difference.SAID),
-    "an Envoy more": (state(), state(envoys=Envoys(3, 3, 0)), Difference.COUNTS),
+    "an Envoy more": (state(), state(envoys=Envoys(3, 3)), Difference.COUNTS),
     "lag": (state(kafka_lag={"orders": 1.0}), state(kafka_lag={"orders": 2.0}), Difference.NUMBERS),
     "lag that is unknown": (state(kafka_lag={"orders": 1.0}), state(kafka_lag={"orders": None}), Difference.NUMBERS),
     "another version": (state(), state(last_acked_version="cafe"), Difference.NUMBERS),
@@ -149,8 +149,8 @@ def test_of_very_many_routes_those_are_told_that_lead_elsewhere() -> None:
 
 
 def test_counts_are_unsure_where_a_replica_has_not_told_of_its_own() -> None:
-    assert wanted(state(envoys=Envoys(3, 2, 0)), NOTHING).envoys == "2/3"
-    assert wanted(state(envoys=Envoys(3, 3, 0, unheard=1)), NOTHING).envoys == "3/3?"
+    assert wanted(state(envoys=Envoys(3, 2)), NOTHING).envoys == "2/3"
+    assert wanted(state(envoys=Envoys(3, 3, unheard=1)), NOTHING).envoys == "3/3?"
 
 
 @pytest.mark.parametrize(
