@@ -14,8 +14,8 @@ from xds_server.settings.schema import keys
 OTHER_NAMES = frozenset({"ADMIN_URL", "ADMIN_TOKEN_FILE", "ADMIN_CA", "GOLDEN", "LONG"})
 """What follows the prefix in variables that are read elsewhere: by the commands, and by our own tests."""
 
-OTHER_PREFIXES = ("TEST_", "BENCH_", "ENVOY_", "CONFORMANCE_")
-"""What follows the prefix in variables of our own tests and measurements."""
+OTHER_PREFIXES = ("WEBHOOK_", "TEST_", "BENCH_", "ENVOY_", "CONFORMANCE_")
+"""What follows the prefix in variables of `tidegate webhook`, and of our own tests and measurements."""
 
 NEAR = 0.8
 """How alike (difflib's ratio, underscores left out) a variable and a known one are when the known one was meant."""
