@@ -30,6 +30,7 @@ from xds_server.demo.control_plane import ControlPlane
 from xds_server.demo.polling import until
 from xds_server.demo.processes import ProcessEndedError
 from xds_server.demo.world import cluster, listener, routes, secret_reference, transport_socket
+from xds_server.stream.sequencer import MOMENT
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -76,7 +77,9 @@ async def test_k20_restarts_with_sources_away_resend_nothing_and_take_nothing_aw
             after = [await Clients(server.xds, stack).stream(each, world, each.value, answer=follow) for each in BOTH]
             for stream, former in zip(after, before, strict=True):
                 come_back(stream, former)
-            assert await quiet(after, 0.4 * SLACK) == [
+            sotw = after[0]
+            await sotw.until(lambda sotw=sotw: sotw.of("eds") and sotw.of("rds"))  # type: ignore[misc]
+            assert await quiet(after, 2 * MOMENT) == [
                 # For types asked for by name, the version does not tell which names a SotW client holds.
                 {"cds": set(), "lds": set(), "eds": {"x"}, "rds": {"edge-routes"}},
                 {"cds": set(), "lds": set(), "eds": set(), "rds": set()},
