@@ -6,10 +6,15 @@ import asyncio
 import os
 
 import pytest
+from hypothesis import settings
 
 from xds_server.process import listen_directly
 
 listen_directly(os.environ)  # As `serve` does, before anything imports gRPC.
+
+# On a busy machine an example may take any time.
+settings.register_profile("busy", settings.get_profile(settings.get_current_profile_name()), deadline=None)
+settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -205,17 +205,17 @@ async def test_two_thousand_groups_are_cheap() -> None:
     for node in nodes:
         world.tracker.joined(node)
     reader = Reader(world)
-    began = time.perf_counter()
+    began = time.thread_time()
     await reader.ask()
-    whole = time.perf_counter() - began
-    began = time.perf_counter()
+    whole = time.thread_time() - began
+    began = time.thread_time()
     for node in nodes[:100]:
         asking = asyncio.create_task(reader.ask())
         await asyncio.sleep(0)
         world.tracker.completed(node)
         node.synced = not node.synced
         await asking
-    assert time.perf_counter() - began < 10 * max(whole, 0.02), "a change costs what it touches"
+    assert time.thread_time() - began < 10 * max(whole, 0.02), "a change costs what it touches"
 
 
 async def test_opinions_are_told_as_they_are_when_somebody_looks() -> None:
