@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -136,6 +137,27 @@ async def test_a_replica_that_ends_in_order_is_missed_by_nobody(tmp_path: Path) 
         assert not replicas.told(lambda one: one.reason == "ReplicaUnknown" and one.at > replicas.samples[-1].at - 0.5)
         replicas.declare(timeout="7s")
         await everywhere(replicas, (0, 2))
+
+
+async def test_a_replica_that_hangs_is_unknown_and_nothing_new_is_told_as_true_before_it_is_noticed(
+    tmp_path: Path,
+) -> None:
+    async with spread(tmp_path) as (replicas, _):
+        first = await everywhere(replicas, range(NUMBER))
+        hanging = replicas.planes.pop()
+        hanging.child.signal(signal.SIGSTOP)
+        try:
+            replicas.declare(timeout="7s")
+            second = await next_version(replicas, first, range(NUMBER - 1))
+            for each in range(NUMBER - 1):
+                await replicas.says(each, "False", f"of another version are replicas replica-{NUMBER - 1}")
+            for each in range(NUMBER - 1):
+                await replicas.says(each, "Unknown", f"replica replica-{NUMBER - 1}: it does not answer", within=10)
+            assert not replicas.told(lambda one: one.status == "True" and one.version != first[:8])
+        finally:
+            hanging.child.signal(signal.SIGCONT)
+            replicas.planes.append(hanging)
+        assert await everywhere(replicas, range(NUMBER)) == second
 
 
 async def test_quotas_are_shared_by_the_envoys_of_all_replicas(tmp_path: Path) -> None:

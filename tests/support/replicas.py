@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
@@ -110,8 +110,8 @@ class Sample:
 class Crowd:
     """The replicas and what they said, sampled all the time."""
 
-    def __init__(self, planes: Sequence[ControlPlane], files: Path) -> None:
-        self.planes = planes
+    def __init__(self, planes: Iterable[ControlPlane], files: Path) -> None:
+        self.planes = list(planes)
         self.files = files
         self.samples: list[Sample] = []
 
@@ -141,7 +141,7 @@ class Crowd:
         """Ask all of them again and again, until cancelled."""
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
             while True:
-                for number, plane in enumerate(self.planes):
+                for number, plane in enumerate(tuple(self.planes)):
                     with suppress(aiohttp.ClientError, TimeoutError, KeyError, IndexError):
                         await self._ask(session, number, plane)
                 await asyncio.sleep(0.02)
