@@ -37,6 +37,6 @@ ENV PATH=/opt/tidegate/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 
 # By number, so that Kubernetes can tell that it is not root (`runAsNonRoot`).
 USER 65532:65532
-EXPOSE 18000 19000
+EXPOSE 18000 19000 9443
 ENTRYPOINT ["tidegate"]
 CMD ["serve", "--config", "/etc/tidegate/tidegate.yaml"]

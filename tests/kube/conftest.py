@@ -12,7 +12,9 @@ import pytest
 from k8s_source.client.api import Api
 from k8s_source.client.connect import Connection, connect
 from tests.support.fleet import Fleet
+from tests.support.granted import ACCOUNT
 from tests.support.kube import Kube, StartKube, missing
+from tests.support.kube_audit import AuditLog
 from tests.support.kube_proxy import KubeProxy
 
 HERE = Path(__file__).parent
@@ -32,13 +34,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def kube(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
-    """One API server for all tests that leave it whole; they keep apart by namespaces."""
-    server = Kube(tmp_path_factory.mktemp("kube"))
+    """One API server for all tests that leave it whole; they keep apart by namespaces.
+
+    At its end no Tidegate has been refused anything for want of a right: all run with those of deploy/.
+    """
+    log = AuditLog(tmp_path_factory.mktemp("audit"))
+    server = Kube(tmp_path_factory.mktemp("kube"), *log.flags)
     try:
         server.start()
         yield server
     finally:
         server.stop()
+    assert log.refused(ACCOUNT) == []
 
 
 @pytest.fixture

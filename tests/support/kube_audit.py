@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,11 @@ class AuditLog:
         ours = [each for each in found if each.credential == credential and each.what.startswith(what)]
         return sorted(ours, key=lambda each: each.began)
 
+    def refused(self, account: str) -> list[Asked]:
+        """What ServiceAccounts of that name, in any namespace, were refused for want of a right."""
+        found = (each for each in self._entries() if "objectRef" in each and _account(each) == account)
+        return [asked for asked in map(_asked, found) if asked.code == HTTPStatus.FORBIDDEN]
+
     def _entries(self) -> Iterator[dict[str, Any]]:
         for line in self._path.read_bytes().splitlines():
             yield msgspec.json.decode(line)
@@ -113,6 +119,12 @@ def _written(entry: dict[str, Any]) -> Written:
     code = entry.get("responseStatus", {}).get("code", 0)
     (credential,) = entry["user"].get("extra", {}).get("authentication.kubernetes.io/credential-id", [""])
     return Written(credential, f"{about['resource']}{part}", about.get("name", ""), began, ended, code)
+
+
+def _account(entry: dict[str, Any]) -> str:
+    """The name of the ServiceAccount that asked; "" where it was no such."""
+    kind, _, name = str(entry["user"]["username"]).rpartition(":")
+    return name if kind.startswith("system:serviceaccount:") else ""
 
 
 def _asked(entry: dict[str, Any]) -> Asked:
