@@ -78,6 +78,8 @@ class GatewayBook:
         self._served: dict[str, object] = {}
         self._dirty: set[GatewayKey] = set()
         self._moved: set[str] = set()
+        self._pending: dict[str, Delivery] = {}
+        """The groups in which somebody has not accepted everything, as they were looked at last."""
         self._left: dict[GatewayKey, str] = {}
         self._followers: list[Callable[[ShownGateway], None]] = []
         self._began = clock()
@@ -208,6 +210,8 @@ class GatewayBook:
         """
         moved = self._moved.copy()
         self._moved.clear()
+        # Not every way out of this is told: a node that subscribes to more is not in sync for a moment.
+        moved.update(name for name, before in tuple(self._pending.items()) if self._delivery(name) != before)
         for name, keys in self._by_group.items():
             group = self._groups.get(name)
             current = group.current if group is not None else None
@@ -233,6 +237,10 @@ class GatewayBook:
     def _delivery(self, group: str) -> Delivery:
         delivery = delivery_of(self._groups.get(group), self._tracker, self._replicas, self._acked.get(group, ""))
         self._acked[group] = delivery.acked
+        if delivery.nodes.acked < delivery.nodes.connected:
+            self._pending[group] = delivery
+        else:
+            self._pending.pop(group, None)
         return delivery
 
     def _told_elsewhere(self, groups: Iterable[str] | None) -> None:

@@ -270,6 +270,18 @@ def test_what_is_remembered_of_times_to_come_is_of_now() -> None:
     assert world.shown().routes[0].since == world.now, "set back while the process runs"
 
 
+def test_a_node_that_comes_to_be_in_sync_without_a_word_is_found(world: World) -> None:
+    world.take(orders=HEALTHY)
+    node = FakeNode("n1", accepts=False)
+    world.tracker.joined(node)
+    assert world.look() == 1
+    assert world.look() == 0, "nothing has changed"
+    node.accepts = True
+    assert world.look() == 1
+    assert world.shown().status.condition("Programmed").status == "True"
+    assert world.look() == 0
+
+
 def elsewhere(world: World, version: str, connected: int, acked: int) -> None:
     world.replicas.expect({"http://a": "a"})
     shares = {"default": Share(version, connected, acked)}
