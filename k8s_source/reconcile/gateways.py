@@ -125,10 +125,10 @@ class GatewayReconciler:
         Where derivation is not as far as the object, or the other way round, the later one comes here again.
         """
         state = self._states.get(GatewayKey(*item.key))
+        if state is not None and state.origin.source != self._source:
+            state = displaced(state, item.meta.generation)
         if state is None or state.status.observed_generation > item.meta.generation:
             return Result()
-        if state.origin.source != self._source:
-            state = displaced(state, item.meta.generation)
         return Result(await self._write(item, state))
 
     async def _write(self, item: Item[Stated], state: GatewayState) -> float:

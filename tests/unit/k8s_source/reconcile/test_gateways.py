@@ -137,7 +137,7 @@ async def test_derivation_that_is_not_as_far_as_the_object_writes_what_it_knows(
 async def test_an_object_that_another_source_displaces_says_so() -> None:
     world = World()
     world.gateway = state(
-        origin=Origin("files", "edge.yaml", 1, 3, kind="DynamicGateway", namespace="shop", name="edge")
+        generation=7, origin=Origin("files", "edge.yaml", 1, 3, kind="DynamicGateway", namespace="shop", name="edge")
     )
     await world.reconcile()
     accepted, *_, ready = world.status["conditions"]
