@@ -46,11 +46,7 @@ class World:
     def move(self, number: int, address: str) -> None:
         """Give a slice one endpoint at that address."""
         body = {"endpoints": [{"addresses": [address], "conditions": {"ready": True}}]}
-        where = (f"{_SLICES}/slice-{number}", body, "application/merge-patch+json")
-        try:
-            self.kube.client.raw("PATCH", *where)
-        except OSError:  # the connection was idle for too long
-            self.kube.client.raw("PATCH", *where)
+        self.kube.client.raw("PATCH", f"{_SLICES}/slice-{number}", body, "application/merge-patch+json")
 
     @contextmanager
     def churning(self, rate: float) -> Iterator[None]:

@@ -16,6 +16,9 @@ Object = dict[str, Any]
 
 MANAGER = "tests"
 
+IDLE = 30.0
+"""Seconds after which a connection is not used again: API servers close those that have been idle for long."""
+
 
 class RefusedError(Exception):
     """An answer that is no success; `status` is the body's `metav1.Status`."""
@@ -63,6 +66,10 @@ class KubeClient:
             connection = http.client.HTTPSConnection("127.0.0.1", self._port, context=self._context, timeout=30)
             self._local.connection = connection
             self._connections.append(connection)
+        now = time.monotonic()
+        if now - getattr(self._local, "asked", now) > IDLE:
+            connection.close()
+        self._local.asked = now
         try:
             headers = {"Content-Type": content_type, "Accept": accept}
             connection.request(method, path, None if body is None else msgspec.json.encode(body), headers)
