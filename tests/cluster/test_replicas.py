@@ -28,6 +28,17 @@ async def test_the_leader_is_killed_and_the_other_writes(cluster: Cluster) -> No
     assert sending.failed == 0, sending.failures()
 
 
+@pytest.mark.parametrize(("namespace", "deployment"), [(SYSTEM, "tidegate"), (SHOP, "envoy")])
+async def test_all_pods_are_replaced_and_no_request_fails(cluster: Cluster, namespace: str, deployment: str) -> None:
+    """Who is about to end is out of its Service before it ends, and who comes is ready before it is asked."""
+    async with load(cluster) as sending:
+        await answered_by(sending, "checkout")
+        await cluster.ask("-n", namespace, "rollout", "restart", f"deployment/{deployment}")
+        await cluster.ask("-n", namespace, "rollout", "status", f"deployment/{deployment}")
+        await asyncio.sleep(12)  # The last one ends.
+    assert sending.failed == 0, sending.failures()
+
+
 def _leader(cluster: Cluster) -> str:
     """The pod that holds the Lease."""
     holder: str = cluster.get(*LEASE)["spec"]["holderIdentity"]
