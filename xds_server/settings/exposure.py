@@ -24,5 +24,7 @@ def tokens_in_plain_text(settings: Settings) -> Iterator[tuple[str, Address]]:
     by_token = xds.auth is not None and any(client.token_file or client.account for client in xds.auth.clients)
     if by_token and not (xds.address.is_loopback or xds.tls):
         yield "xds", xds.address
-    if (admin.tokens.reader or admin.tokens.operator) and not (admin.address.is_loopback or admin.tls):
+    if (admin.tokens.reader or admin.tokens.operator or settings.replicas.audience) and not (
+        admin.address.is_loopback or admin.tls
+    ):
         yield "admin", admin.address

@@ -53,7 +53,7 @@ class Standing(StrEnum):
 class Peer:
     """What is behind one address: `name` is that of the address until it has told its own; `problem` says why it is unheard.
 
-    `is_starting` tells that whoever lists it knows it not to be ready, `is_down` that nothing listens there.
+    `listed` is the name under which it was listed. `is_starting` tells that whoever lists it knows it not to be ready, `is_down` that nothing listens there.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Peer:
     report: Report | None = None
     shares: dict[str, Share] = field(default_factory=dict)
     opinions: dict[RouteKey, Conclusion] = field(default_factory=dict)
+    listed: str = ""
     is_starting: bool = False
     is_down: bool = False
 
@@ -148,16 +149,18 @@ class Replicas:
         `starting` are those of them that are not ready. One that joins others is taken for down until it was asked.
         """
         before, were_unheard = self._peers, self.unheard
-        gone = [peer for address, peer in before.items() if address not in addresses and peer.report is not None]
+        stay = {address: peer for address, peer in before.items() if addresses.get(address) == peer.listed}
+        gone = [peer for address, peer in before.items() if address not in stay and peer.report is not None]
         if any(not peer.report.leaving for peer in gone if peer.report is not None):
             self._alarm()
         self._peers = {
-            address: before.get(address) or Peer(name, is_down=self._is_listed) for address, name in addresses.items()
+            address: stay.get(address) or Peer(name, listed=name, is_down=self._is_listed)
+            for address, name in addresses.items()
         }
         self._is_listed = True
         for address, peer in self._peers.items():
             peer.is_starting = address in starting
-        if self._peers.keys() != before.keys() or self.unheard != were_unheard:
+        if self._peers.keys() != before.keys() or len(stay) < len(before) or self.unheard != were_unheard:
             self._tell(None)
             self.reconsider()
 
@@ -168,7 +171,7 @@ class Replicas:
             return
         was, before = peer.standing, peer.report
         if report.instance == self._instance:
-            self._peers[address] = Peer(report.replica, Standing.OURSELVES)
+            self._peers[address] = Peer(report.replica, Standing.OURSELVES, listed=peer.listed)
             self._tell(None)
             return
         peer.name, peer.report, peer.problem = report.replica, report, ""

@@ -172,6 +172,22 @@ def test_at_our_own_start_nobody_is_taken_for_starting() -> None:
     assert world.silent() == []
 
 
+def test_an_address_that_is_another_ones_by_now_is_another_one() -> None:
+    world = World()
+    world.replicas.expect({A: "pod-0"})
+    world.replicas.take(A, report(share()))
+    world.replicas.expect({A: "pod-0"})
+    assert world.counts() == (1, 3, 3)
+    world.replicas.expect({A: "pod-7"}, starting=[A])
+    world.replicas.lost(A, "refused", is_down=True)
+    assert world.counts() == (0, 0, 0)
+    assert world.silent() == [], "it starts for the first time"
+    assert world.losses == 1
+    world.replicas.take(A, report(share(), instance=OURS))
+    world.replicas.expect({A: "pod-7"})
+    assert world.replicas.peers[A].standing is Standing.OURSELVES
+
+
 STEPS = st.lists(
     st.one_of(
         st.tuples(
