@@ -93,6 +93,28 @@ async def test_a_refusal_is_told_in_envoys_words(shop: Shop) -> None:
     assert event["regarding"]["uid"] == body["metadata"]["uid"]
 
 
+async def test_an_object_that_the_schema_takes_and_that_is_wrong_says_which_field_is(shop: Shop) -> None:
+    await shop.plane()
+    body = gateway(shop.namespace, "edge")
+    wrong = gateway(shop.namespace, "edge")
+    wrong["spec"]["routes"][0]["path"] = "/a?b=c"
+    await shop.apply(wrong)
+    for generation, status in ((1, "False"), (2, "True"), (3, "False")):
+        found = await shop.told("edge", "Accepted", status, generation=generation)
+        assert found["status"]["observedGeneration"] == generation
+        assert ("spec.routes[0].path" in str(found["status"]["lastError"])) is (status == "False")
+        assert found["status"]["phase"] == {1: "Failed", 2: "Pending", 3: "Degraded"}[generation]
+        await shop.apply(body if generation == 1 else wrong)
+
+    async def is_series() -> list[Object]:
+        events = await shop.events("edge")
+        return events if any(each.get("series", {}).get("count") == 2 for each in events) else []
+
+    events = await until(is_series, 5, "the second one is told with the first")
+    assert [each["reason"] for each in events] == ["Invalid", "Valid"]
+    assert "spec.routes[0].path" in events[0]["note"]
+
+
 async def test_a_degradation_and_the_way_back_are_told(shop: Shop) -> None:
     plane = await shop.plane()
     await shop.envoy(plane, "envoy-0")
