@@ -37,7 +37,7 @@ class _End:
     def __init__(self) -> None:
         self.reason: Exception | None = None
         self._come: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._reading: asyncio.Task[None] | None = None
+        self._reading: Coroutine[Any, Any, None]
 
     @property
     def has_come(self) -> bool:
@@ -51,23 +51,28 @@ class _End:
             self.reason = reason
         self._note()
 
-    async def reached(self, reading: Coroutine[Any, Any, None]) -> None:
-        """Read until the client has no more to say, or there is a reason to end.
+    def reached_by(self, reading: Coroutine[Any, Any, None]) -> asyncio.Future[None]:
+        """What to wait for: done when the client has no more to say, or there is a reason to end.
 
-        A read on its way is never cancelled, since gRPC would lose the memory of its operation (80 bytes): it ends by
-        itself with the call.
-
-        Raises:
-            CancelledError: the client has cancelled the call.
+        `reading` reads until then. It is not cancelled with the call, since gRPC would lose the memory of its operation
+        (80 bytes): a read on its way ends by itself with the call. A task of its own would do that too, but costs each
+        stream a KiB; so this does what matters of a task, each future that is awaited has it go on.
         """
-        self._reading = asyncio.get_running_loop().create_task(reading)
-        self._reading.add_done_callback(self._has_read)
-        await self._come
+        self._reading = reading
+        self._go_on()
+        return self._come
 
-    def _has_read(self, reading: asyncio.Task[None]) -> None:
-        if not reading.cancelled() and isinstance(error := reading.exception(), Exception) and not self.has_come:
-            self.put(error)
-        self._note()
+    def _go_on(self, _awaited: asyncio.Future[Any] | None = None) -> None:
+        try:
+            awaited: asyncio.Future[Any] = self._reading.send(None)
+        except (StopIteration, asyncio.CancelledError):
+            self._note()
+        except Exception as error:  # noqa: BLE001 - as at a task's boundary: it ends this stream
+            if not self.has_come:
+                self.put(error)
+        else:
+            awaited._asyncio_future_blocking = False  # Asyncio's handshake: the future has been taken over.
+            awaited.add_done_callback(self._go_on)
 
     def _note(self) -> None:
         if not self._come.done():
@@ -136,7 +141,7 @@ class DiscoveryServices:
         )
         self._ends.add(end)
         try:
-            await end.reached(_read(context, connection, end, self._shared.limits.silence))
+            await end.reached_by(_read(context, connection, end, self._shared.limits.silence))
             await connection.finish(flush=end.reason is None)
             await self._conclude(end.reason, context)
         finally:
@@ -201,14 +206,18 @@ async def _read(context: Context, connection: Connection, end: _End, silence: fl
     Not by the iterator that gRPC offers, nor by a variable: both would keep the last request, and with it Envoy's
     node (61 KB), until the next one comes, which may be tomorrow.
     """
+    more = _take(await _first(context, end, silence), connection, end)
+    while more and _take(await context.read(), connection, end):
+        await connection.room()
+
+
+async def _first(context: Context, end: _End, silence: float) -> bytes | Any:
     error = SilentError("nothing was asked on this stream")
     timer = asyncio.get_running_loop().call_later(silence, end.put, error)
     try:
-        more = _take(await context.read(), connection, end)
+        return await context.read()
     finally:
         timer.cancel()
-    while more and _take(await context.read(), connection, end):
-        await connection.room()
 
 
 def _take(raw: bytes | Any, connection: Connection, end: _End) -> bool:

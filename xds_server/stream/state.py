@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,8 +42,7 @@ class Pending(NamedTuple):
 
     `before` is what the client should have when it gets it, `after` what it has once it accepts, `releases` the names
     whose content before refers to more than that after, `warms` the assignments for which the clusters in it wait;
-    `asked` are the names in it that a request had asked for, so
-    that it is not sure whether the client had them before.
+    `asked` are the names in it that a request had asked for: it is not sure whether the client had them before.
     """
 
     response: Response
@@ -129,7 +128,7 @@ class TypeState:
         self.answered = False
         self.guessed = False
         self.pending: list[Pending] = []
-        self.refusals: list[Refusal] = []
+        self.refusals: Sequence[Refusal] = ()
         self.frozen: Snapshot | None = None
         self.replaced: dict[str, Replaced] = {}
         self.waits_for: str | None = None
@@ -166,9 +165,10 @@ class TypeState:
         self.held = step.after
         self.answered = True
         self.guessed = False
-        self.resend = self.resend.difference(response.changes) if self.resend else NO_NAMES
+        # An empty set is an object, too, and each stream would keep its own.
+        self.resend = self.resend.difference(response.changes) or NO_NAMES
         self.asked = NO_NAMES
-        self.fresh = self.fresh.difference(response.changes) if self.fresh else NO_NAMES
+        self.fresh = self.fresh.difference(response.changes) or NO_NAMES
         self.serial = response.serial
         self.last_sent = Mark(response.version, response.nonce, now)
 
