@@ -40,6 +40,7 @@ async def test_the_control_plane_uses_what_it_is_granted_and_asks_for_nothing_el
     for name, flags in SERVERS.items():
         log = AuditLog(tmp_path, name)
         server = await asyncio.to_thread(own_kube, *log.flags, *flags)
+        (tmp_path / name).mkdir()
         await _a_day(server, tmp_path / name)
         server.stop()
         asked += log.of_account(SYSTEM, "tidegate")

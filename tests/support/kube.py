@@ -20,7 +20,7 @@ from tests.support.kafka_process import BrokerProcess
 from tests.support.kube_client import KubeClient, Object
 from tests.support.kube_pki import Pki
 
-PROGRAMS = ("etcd", "kube-apiserver")
+PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 CONTROLLERS = "kube-controller-manager"
 ISSUER = "https://kubernetes.default.svc.cluster.local"
 COMPACTED = ("--watch-cache=false", "--etcd-compaction-interval=2s")
