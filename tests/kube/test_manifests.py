@@ -19,8 +19,6 @@ COMPONENTS = ["cert-manager", "prometheus", "state-volume", "token-review"]
 FOREIGN = ("PodMonitor", "Certificate", "Issuer")
 """Kinds of other projects, which no plain API server knows."""
 
-pytestmark = pytest.mark.xdist_group("manifests")
-
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
