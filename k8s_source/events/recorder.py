@@ -10,6 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Literal, Protocol
 
 import structlog
@@ -27,6 +28,9 @@ _CALL = 10.0
 
 _PAUSES = (0.5, 2.0, 8.0)
 """Seconds between tries, half of it by chance; client-go tries 12 times, and holds up all other Events for two minutes."""
+
+_TERMINATED = "because it is being terminated"
+_NAMESPACE = "namespaces "
 
 _log = structlog.get_logger(__name__)
 
@@ -123,6 +127,8 @@ class Recorder:
         except TimeoutError:
             return "failed", "no answer in time"
         except ApiError as error:
+            if _goes_with_its_namespace(error):
+                return "refused", ""
             return ("failed" if error.is_retryable else "refused"), str(error)
         return "written", ""
 
@@ -143,3 +149,12 @@ class Recorder:
             # The name is ours alone: an earlier try was carried out, and its answer lost.
             if not (error.is_conflict and write.count == 1):
                 raise
+
+
+def _goes_with_its_namespace(error: ApiError) -> bool:
+    """Whether the namespace is being deleted, or gone: no Event finds room there, and of each of its objects there is one.
+
+    The words are those of the admission plug-in NamespaceLifecycle.
+    """
+    is_gone = error.is_not_found and error.message.startswith(_NAMESPACE)
+    return is_gone or (error.status == HTTPStatus.FORBIDDEN and _TERMINATED in error.message)

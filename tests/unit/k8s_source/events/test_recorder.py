@@ -183,3 +183,22 @@ async def test_too_many_are_dropped_and_counted_and_nobody_waits() -> None:
     assert [event.get("series") for event in api.created.values() if event["reason"] == "R24"] == [
         {"count": 2, "lastObservedTime": "2001-09-09T01:46:40.000000Z"}
     ]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ApiError(403, "Forbidden", "unable to create new content in namespace ns because it is being terminated"),
+        ApiError(404, "NotFound", 'namespaces "ns" not found'),
+    ],
+    ids=lambda error: error.reason,
+)
+async def test_a_namespace_that_goes_with_thousands_of_objects_is_no_thousands_of_warnings(error: ApiError) -> None:
+    recorder, api, count = made()
+    api.answer = raising(error, 9)
+    with capture_logs() as logs:
+        async with running(recorder):
+            recorder.record(ONE)
+            await asyncio.sleep(30)
+    assert count.told == {"refused": 1}
+    assert not logs
