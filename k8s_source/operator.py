@@ -29,6 +29,7 @@ from k8s_source.reconcile.teller import RecordingTeller
 from k8s_source.reconcile.writer import Writer
 from k8s_source.work.controller import Controller
 from k8s_source.work.meter import Meter
+from k8s_source.work.rate import Backoff, Limits
 from xds_server.ir.gateway import GatewayKey
 from xds_server.ir.writes import Write
 
@@ -40,6 +41,9 @@ REPORTER = "tidegate.dev/control-plane"
 
 _GRACE = 2.0
 """Seconds that writes which go on have to end once this process leads no more."""
+
+LIMITS = Limits(backoff=Backoff(most=30.0))
+"""What failed is tried again after 30 s at the latest, where client-go waits up to 1,000: a status is old for so long after an outage."""
 
 _AGAIN = 5.0
 """Seconds after which an operator that has failed, by a fault of the program, begins again."""
@@ -89,7 +93,7 @@ class Operator:
             clock=time.monotonic,
         )
         self.controller: Controller[ItemKey] = Controller(
-            CONTROLLER, reconciler.reconcile, meter, workers=options.workers, grace=_GRACE
+            CONTROLLER, reconciler.reconcile, meter, workers=options.workers, limits=LIMITS, grace=_GRACE
         )
         informer.follow(self._changed)
         states.follow(self._told)
