@@ -99,11 +99,14 @@ class Operator:
         states.follow(self._told)
 
     async def run(self) -> None:
-        """Compete for the lead, and lead, until cancelled; then it is released."""
+        """Compete for the lead, and lead, until cancelled; then it is released, and what was told before is written."""
         await self._informer.synced.wait()
         while True:
             try:
                 await self.leadership.run()
+            except asyncio.CancelledError:
+                await self._recorder.flush()
+                raise
             except Exception:  # noqa: BLE001 - the boundary of a task: a fault in it is not to end what is served
                 _log.exception("operator_failed")
             await asyncio.sleep(_AGAIN)

@@ -26,6 +26,9 @@ _QUEUED = 1000
 _CALL = 10.0
 """Seconds for one request."""
 
+_FAREWELL = 1.0
+"""Seconds at the end for all that still waits."""
+
 _PAUSES = (0.5, 2.0, 8.0)
 """Seconds between tries, half of it by chance; client-go tries 12 times, and holds up all other Events for two minutes."""
 
@@ -80,6 +83,7 @@ class Recorder:
         self._wall = wall
         self._queue: asyncio.Queue[Write] = asyncio.Queue(queued)
         self._book: SeriesBook | None = None
+        self._now: Write | None = None
 
     def record(self, event: Event) -> None:
         """Tell that something happened. Never waits, never fails; to be called on the event loop's thread."""
@@ -99,7 +103,22 @@ class Recorder:
             except TimeoutError:
                 self._put(self._book.sweep(loop.time()))
             else:
+                self._now = write
                 await self._write(write)
+                self._now = None
+
+    async def flush(self) -> None:
+        """After the last run, write what still waits: each once, as long as there is time. It may have been told just now."""
+        waiting = [] if self._now is None else [self._now]
+        while not self._queue.empty():
+            waiting.append(self._queue.get_nowait())
+        try:
+            async with asyncio.timeout(_FAREWELL):
+                for write in waiting:
+                    outcome, _ = await self._try(write)
+                    self._meter.event_told(outcome)
+        except TimeoutError:
+            _log.warning("events_lost", hint="the API server does not take them in time, and this process ends")
 
     def _put(self, writes: list[Write]) -> None:
         for write in writes:

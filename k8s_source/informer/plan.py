@@ -27,6 +27,11 @@ _TOO_LARGE = "Too large resource version"
 """How the message begins when a server, restored from a backup say, is behind what we have seen."""
 
 
+_OUTAGE = 3
+"""So many failures in a row without an answer are an outage. A watch that is cut is none: waits would never grow for one
+that is cut and then refused again and again."""
+
+
 def _client_go() -> Backoff:
     """From 0.8 s to 30 s, each longer by a random part of up to as much."""
     return Backoff(base=1.6, most=30.0, jitter=0.5)
@@ -45,7 +50,7 @@ class Plan:
     has_streams: bool = True
     pages: bool = True
     _was_unfinished: bool = False
-    _was_away: bool = False
+    _away: int = 0
     _failed_at: str = ""
 
     @property
@@ -84,10 +89,11 @@ class Plan:
                 return 0.0
         elif error.is_gone or error.message.startswith(_TOO_LARGE) or self._is_stuck(error):
             self.start_over()
-        if error.is_gone and self._was_away:
-            # It is back from an outage, and has answered: the waits that had grown meanwhile are for a server that does not.
+        if error.is_gone and self._away >= _OUTAGE:
+            # It is back, and has answered: the waits that had grown meanwhile are for a server that does not.
             self.failures = 0
-        self._was_away = not error.status or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        is_away = not error.status or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        self._away = self._away + 1 if is_away else 0
         pause = max(self.backoff.delay(self.failures), error.retry_after or 0.0)
         self.failures += 1
         return pause

@@ -53,6 +53,7 @@ async def test_what_is_wrong_is_told_and_nothing_is_served(tmp_path: Path, case:
         assert plane.child.returncode is None
         log = plane.child.tail(1000)
         assert "planted-token" not in log
-        assert log.count("source_problem") <= 2
+        # Not with each try: of four kinds, most of which fail together.
+        assert log.count("source_problem") <= 4
     finally:
         await plane.stop()

@@ -143,6 +143,29 @@ async def test_a_call_that_hangs_holds_up_the_others_for_so_long_only() -> None:
         assert count.told == {"failed": 1}
 
 
+async def test_what_was_told_just_before_the_end_is_written() -> None:
+    recorder, api, count = made()
+    api.takes = 0.3
+    async with running(recorder):
+        recorder.record(ONE)
+        await asyncio.sleep(0.1)  # this one is on its way
+        recorder.record(replace(ONE, reason="Other"))
+    await recorder.flush()
+    assert {event["reason"] for event in api.created.values()} == {"Failed", "Other"}
+    assert count.told == {"written": 2}
+
+
+async def test_the_end_does_not_wait_for_an_api_server_that_hangs() -> None:
+    recorder, api, _ = made()
+    api.takes = 1e6
+    async with running(recorder):
+        recorder.record(ONE)
+        await asyncio.sleep(0.1)
+    began = asyncio.get_running_loop().time()
+    await recorder.flush()
+    assert asyncio.get_running_loop().time() - began == 1
+
+
 async def test_what_is_refused_is_not_tried_again() -> None:
     recorder, api, count = made()
     api.answer = raising(ApiError(403, "Forbidden", "namespace ns is being terminated"), 9)

@@ -43,6 +43,16 @@ def test_after_an_outage_the_list_does_not_wait_as_long_as_the_outage_lasted(las
     assert [plan.failed(GONE) for _ in range(3)] == [2, 4, 8], "lists that are too old at once go on to be spread"
 
 
+def test_a_watch_that_is_cut_and_then_too_old_again_and_again_waits_longer_each_time() -> None:
+    plan = watching()
+    pauses = []
+    for _ in range(3):
+        plan.failed(CUT)
+        pauses.append(plan.failed(GONE))
+        plan.listed("8")
+    assert pauses == sorted(set(pauses)), "a cut is no outage"
+
+
 def test_a_version_of_the_future_is_listed_anew() -> None:
     plan = watching()
     plan.failed(ApiError(504, "Timeout", "Too large resource version: 9000, current: 12"))
