@@ -56,16 +56,18 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 class Difference(IntEnum):
     """How far two statuses differ, and so when the newer one is to be written.
 
-    `NUMBERS` move all the time: lag, versions of the group, words around them. `COUNTS` are of Envoys, which come and go.
+    `VERSION` is that of the group alone: others of the group have changed, or endpoints. `NUMBERS` move all the time: lag,
+    words around it. `COUNTS` are of Envoys, which come and go.
     `PASSING` is what may be over in a moment: a version that not all Envoys have yet, a value that is not known. `SAID` is
     everything else.
     """
 
     NONE = 0
-    NUMBERS = 1
-    COUNTS = 2
-    PASSING = 3
-    SAID = 4
+    VERSION = 1
+    NUMBERS = 2
+    COUNTS = 3
+    PASSING = 4
+    SAID = 5
 
 
 def read(raw: bytes) -> Written:
@@ -126,7 +128,9 @@ def difference(now: Written, then: Written) -> Difference:
         return Difference.PASSING if _is_passing(now, then) else Difference.SAID
     if now.get("envoys") != then.get("envoys"):
         return Difference.COUNTS
-    return Difference.NONE if _numbers(now, then) == _numbers(then, then) else Difference.NUMBERS
+    if _numbers(now, then) != _numbers(then, then):
+        return Difference.NUMBERS
+    return Difference.NONE if _version(now) == _version(then) else Difference.VERSION
 
 
 def counts(envoys: Envoys) -> str:
@@ -224,8 +228,17 @@ def _point(condition: Written) -> tuple[object, ...]:
 
 def _numbers(status: Written, then: Written) -> object:
     ours = _by(then.get("conditions"), "type")
-    messages = [condition_of(status, kind).get("message") for kind in ours]
-    return messages, status.get("lastAckedVersion"), status.get("kafkaLag", {})
+    messages = [condition_of(status, kind).get("message") for kind in ours if not _tells_version(then, kind)]
+    return messages, status.get("kafkaLag", {})
+
+
+def _version(status: Written) -> object:
+    return status.get("lastAckedVersion"), condition_of(status, PROGRAMMED).get("message")
+
+
+def _tells_version(status: Written, kind: str) -> bool:
+    """Whether the message of a condition says no more than which version all have."""
+    return kind == PROGRAMMED and condition_of(status, kind).get("status") == Status.TRUE.value
 
 
 def fit_reason(reason: str) -> str:

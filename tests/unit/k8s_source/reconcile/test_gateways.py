@@ -120,6 +120,19 @@ async def test_numbers_are_written_alone_at_most_so_often() -> None:
     assert world.status["kafkaLag"] == {"orders": 5000}
 
 
+async def test_the_version_of_the_group_alone_is_written_when_the_object_is_looked_at_anyway() -> None:
+    world = await begun(World())
+    for second in range(199):  # of 300, of which 100 are over
+        world.gateway = state(last_acked_version=f"{second:04x}")
+        await world.reconcile(1)
+    assert not world.writes, "endpoints of others change all the time"
+    await world.reconcile(1)
+    assert world.writes == ["status"]
+    world.gateway = state(last_acked_version="cafe", last_applied_hash="cafe")
+    await world.reconcile(1)
+    assert world.status["lastAckedVersion"] == "cafe", "with what is said of the gateway itself it goes along"
+
+
 async def test_derivation_that_is_not_as_far_as_the_object_writes_what_it_knows() -> None:
     world = await begun(World())
     world.meta = replace(world.meta, generation=2)

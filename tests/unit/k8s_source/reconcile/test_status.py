@@ -106,12 +106,13 @@ DIFFER: dict[str, tuple[GatewayState, GatewayState, Difference]] = {
     "an Envoy more": (state(), state(envoys=Envoys(3, 3)), Difference.COUNTS),
     "lag": (state(kafka_lag={"orders": 1.0}), state(kafka_lag={"orders": 2.0}), Difference.NUMBERS),
     "lag that is unknown": (state(kafka_lag={"orders": 1.0}), state(kafka_lag={"orders": None}), Difference.NUMBERS),
-    "another version": (state(), state(last_acked_version="cafe"), Difference.NUMBERS),
-    "other words": (
+    "another version": (state(), state(last_acked_version="cafe"), Difference.VERSION),
+    "the words of another version": (
         state(),
         state(PENDING._replace(status=state().status.conditions[3].status, reason="Programmed")),
-        Difference.NUMBERS,
+        Difference.VERSION,
     ),
+    "other words": (state(REFUSED), state(REFUSED._replace(message="else")), Difference.NUMBERS),
     "nothing": (state(), state(), Difference.NONE),
 }
 
