@@ -27,9 +27,9 @@ from k8s_source.reconcile.gateways import GatewayReconciler
 from k8s_source.reconcile.ports import GatewayStates, Notes
 from k8s_source.reconcile.teller import RecordingTeller
 from k8s_source.reconcile.writer import Writer
-from k8s_source.work.controller import Controller
-from k8s_source.work.meter import Meter
-from k8s_source.work.rate import Backoff, Limits
+from k8s_source.workqueue.controller import Controller
+from k8s_source.workqueue.meter import Meter
+from k8s_source.workqueue.rate import Backoff, Limits
 from xds_server.ir.gateway import GatewayKey
 from xds_server.ir.writes import Write
 

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from k8s_source.client.errors import ApiError
 from k8s_source.informer.condition import Phase
 from k8s_source.informer.wire import BROKEN
-from k8s_source.work.rate import Backoff
+from k8s_source.workqueue.rate import Backoff
 
 SILENT = "Silent"
 """The reason of a watch that was given up because nothing came any more."""

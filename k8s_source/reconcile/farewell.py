@@ -17,7 +17,7 @@ from k8s_source.reconcile.happenings import Happening, Reason
 from k8s_source.reconcile.ports import GatewayStates, Teller
 from k8s_source.reconcile.status import read, withdrawn
 from k8s_source.reconcile.writer import Writer
-from k8s_source.work.result import Result
+from k8s_source.workqueue.result import Result
 from xds_server.ir.gateway import GatewayKey
 
 _SOONEST = 0.1

@@ -19,7 +19,7 @@ from k8s_source.reconcile.memory import Memory
 from k8s_source.reconcile.ports import GatewayStates, Teller
 from k8s_source.reconcile.status import Difference, difference, plain, read, wanted
 from k8s_source.reconcile.writer import GoneError, NotLeaderError, Writer
-from k8s_source.work.result import PermanentError, Result, RetryableError
+from k8s_source.workqueue.result import PermanentError, Result, RetryableError
 from xds_server.ir.gateway import GatewayKey
 from xds_server.ir.gateway_status import GatewayState
 

@@ -18,7 +18,7 @@ from k8s_source.kinds.stated import Stated
 from k8s_source.reconcile import finalizer
 from k8s_source.reconcile.ports import Leadership, Notes
 from k8s_source.reconcile.status import Written, read, summary
-from k8s_source.work.result import PermanentError, RetryableError
+from k8s_source.workqueue.result import PermanentError, RetryableError
 from xds_server.ir.writes import Write
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from k8s_source.work.meter import Outcome
+from k8s_source.workqueue.meter import Outcome
 
 
 class Counting:

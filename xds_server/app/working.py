@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from k8s_source.work.controller import Controller
+from k8s_source.workqueue.controller import Controller
 from xds_server.telemetry import names_work as names
 from xds_server.telemetry.metrics import Metrics, Readings
 

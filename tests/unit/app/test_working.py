@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse
 
-from k8s_source.work.controller import Controller
-from k8s_source.work.result import Result
+from k8s_source.workqueue.controller import Controller
+from k8s_source.workqueue.result import Result
 from xds_server.app.working import observe_controllers, observe_leadership
 from xds_server.telemetry.metrics import Metrics
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from k8s_source.operator import LIMITS
-from k8s_source.work.queue import WorkQueue
+from k8s_source.workqueue.queue import WorkQueue
 from tests.support.working import Counting
 
 

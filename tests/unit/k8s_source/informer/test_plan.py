@@ -8,7 +8,7 @@ from k8s_source.client.errors import ApiError
 from k8s_source.informer.condition import Phase
 from k8s_source.informer.plan import SHORT, SILENT, Plan
 from k8s_source.informer.wire import BROKEN
-from k8s_source.work.rate import Backoff
+from k8s_source.workqueue.rate import Backoff
 
 GONE = ApiError(410, "Expired", "too old resource version")
 CUT = ApiError(0, "ClientPayloadError", "cut")

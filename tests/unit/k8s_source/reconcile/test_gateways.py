@@ -8,7 +8,7 @@ import pytest
 
 from k8s_source.client.errors import ApiError
 from k8s_source.reconcile.finalizer import FINALIZER
-from k8s_source.work.result import PermanentError, RetryableError
+from k8s_source.workqueue.result import PermanentError, RetryableError
 from tests.unit.k8s_source.reconcile.server import World
 from tests.unit.k8s_source.reconcile.states import NO_NODES, OVER, PENDING, state
 from xds_server.ir.gateway_status import Envoys

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from k8s_source.work.rate import Backoff, Bucket
+from k8s_source.workqueue.rate import Backoff, Bucket
 
 
 def test_the_defaults_are_client_gos() -> None:

@@ -13,10 +13,10 @@ from typing import Generic
 
 import structlog
 
-from k8s_source.work.meter import Meter, Outcome
-from k8s_source.work.queue import K, Running, WorkQueue
-from k8s_source.work.rate import Limits
-from k8s_source.work.result import PermanentError, Result, RetryableError
+from k8s_source.workqueue.meter import Meter, Outcome
+from k8s_source.workqueue.queue import K, Running, WorkQueue
+from k8s_source.workqueue.rate import Limits
+from k8s_source.workqueue.result import PermanentError, Result, RetryableError
 
 _SOONEST = 0.001
 """Seconds: the resolution of the loop's timers."""

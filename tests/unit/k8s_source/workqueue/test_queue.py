@@ -6,8 +6,8 @@ import pytest
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from k8s_source.work.queue import WorkQueue
-from k8s_source.work.rate import Backoff, Limits
+from k8s_source.workqueue.queue import WorkQueue
+from k8s_source.workqueue.rate import Backoff, Limits
 from tests.support.counts import long_or_short
 from tests.support.working import Counting
 

@@ -12,10 +12,10 @@ import pytest
 import uvloop
 from structlog.testing import capture_logs
 
-from k8s_source.work.controller import Controller
-from k8s_source.work.meter import Outcome
-from k8s_source.work.rate import Backoff, Limits
-from k8s_source.work.result import PermanentError, Result, RetryableError
+from k8s_source.workqueue.controller import Controller
+from k8s_source.workqueue.meter import Outcome
+from k8s_source.workqueue.rate import Backoff, Limits
+from k8s_source.workqueue.result import PermanentError, Result, RetryableError
 from tests.support.working import Counting
 
 pytestmark = pytest.mark.looptime

@@ -17,8 +17,8 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Generic, NamedTuple, TypeVar
 
-from k8s_source.work.meter import Meter
-from k8s_source.work.rate import Bucket, Limits
+from k8s_source.workqueue.meter import Meter
+from k8s_source.workqueue.rate import Bucket, Limits
 
 K = TypeVar("K", bound=Hashable)
 
