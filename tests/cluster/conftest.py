@@ -18,19 +18,14 @@ from tests.cluster.cluster import SHOP, SYSTEM, Cluster, missing
 from tests.cluster.kafka import broker
 from tests.kafka.broker import Kafka
 from tests.support.kustomize import DEPLOY
+from tests.support.tiers import mark_tier
 
 HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what lies here."""
-    why = missing()
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.cluster)
-            item.add_marker(pytest.mark.timeout(600))
-            if why:
-                item.add_marker(pytest.mark.skip(reason=why))
+    mark_tier(items, HERE, timeout=600, missing=missing())
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.compose.stack import Stack, compose, missing
+from tests.support.tiers import mark_tier
 
 HERE = Path(__file__).parent
 LOGS = 200
@@ -17,10 +18,7 @@ LOGS = 200
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what lies here."""
-    ours = [item for item in items if HERE in item.path.parents]
-    for item in ours:
-        item.add_marker(pytest.mark.compose)
-        item.add_marker(pytest.mark.timeout(900))  # The first one builds the images, too.
+    mark_tier(items, HERE, timeout=900)  # The first one builds the images, too.
 
 
 @pytest.fixture(scope="session")

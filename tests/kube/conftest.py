@@ -16,20 +16,14 @@ from tests.support.granted import ACCOUNT
 from tests.support.kube import Kube, StartKube, missing
 from tests.support.kube_audit import AuditLog
 from tests.support.kube_proxy import KubeProxy
+from tests.support.tiers import mark_tier
 
 HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what lies here."""
-    why = missing()
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.kube)
-            if item.get_closest_marker("timeout") is None:
-                item.add_marker(pytest.mark.timeout(120))
-            if why:
-                item.add_marker(pytest.mark.skip(reason=why))
+    mark_tier(items, HERE, timeout=120, missing=missing())
 
 
 @pytest.fixture(scope="session")

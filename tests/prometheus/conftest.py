@@ -8,19 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.prometheus.server import Exporter, Prometheus, exporter, missing, prometheus
+from tests.support.tiers import mark_tier
 
 HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what lies here."""
-    why = missing()
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.prometheus)
-            item.add_marker(pytest.mark.timeout(180))
-            if why:
-                item.add_marker(pytest.mark.skip(reason=why))
+    mark_tier(items, HERE, timeout=180, missing=missing())
 
 
 @pytest.fixture
