@@ -17,9 +17,10 @@ pytest := $(python) -m pytest
 
 # Tests that need something that is not a Python package run where it is there, not here.
 local := not soak and not kafka and not prometheus and not kube and not cluster and not browser and not compose
-# Real Envoys under load want room, so they come second, whatever came of the first. With ARGS one of the two may have
-# nothing to do (pytest's exit code 5). Who has run out of tests takes some of another's (worksteal): some tests wait for
-# long, others compute.
+# Real Envoys under load want room, so they come second, whatever came of the first (TIERS=envoy: only they). With ARGS one
+# of the two may have nothing to do (pytest's exit code 5). Who has run out of tests takes some of another's (worksteal):
+# some tests wait for long, others compute.
+TIERS := "not envoy" envoy
 tests := $(pytest) -n 3 --dist worksteal
 none_is_fine = $(if $(ARGS),|| [ $$? -eq 5 ])
 
@@ -40,8 +41,8 @@ demo: $(demo_ready) ## Show Tidegate with two real Envoys (ARGS=--once: one roun
 	@$(bin)/tidegate demo $(ARGS)
 
 test: $(dev_ready) ## Run all tests that need nothing but Python packages (ARGS goes to pytest)
-	@for kind in "not envoy" "envoy"; do \
-		$(tests) -m "$(local) and $$kind" $(ARGS) $(none_is_fine) || failed=1; \
+	@for tier in $(TIERS); do \
+		$(tests) -m "$(local) and $$tier" $(ARGS) $(none_is_fine) || failed=1; \
 	done; [ -z "$$failed" ]
 
 soak: $(dev_ready) ## Run the long counts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
@@ -13,7 +12,7 @@ from tests.support.callers import tls_settings
 from tests.support.certificates import Authority
 from tests.support.fleet import SLACK, Fleet
 from xds_server.demo.backends import Backend
-from xds_server.demo.bootstrap import Mode, bootstrap_folder, render_bootstrap
+from xds_server.demo.bootstrap import Mode, bootstrap_folder
 from xds_server.demo.polling import until
 from xds_server.demo.world import assignment, cluster, listener, route, routes
 from xds_server.demo.yaml_files import write_documents
@@ -83,9 +82,7 @@ async def test_k102_mutual_tls_with_a_real_envoy(fleet: Fleet, tmp_path: Path, b
     assert (await plane.node("envoy-1"))["connected"]
 
 
-async def test_k102_a_token_in_the_metadata_of_a_real_envoy(
-    fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_k102_a_token_in_the_metadata_of_a_real_envoy(fleet: Fleet, tmp_path: Path) -> None:
     """As docs/security.md says: `initial_metadata` of the `grpc_service`."""
     (tmp_path / "lab").write_text(TOKEN)
     auth = {"clients": [{"token_file": str(tmp_path / "lab"), "groups": ["lab"]}]}
@@ -93,14 +90,13 @@ async def test_k102_a_token_in_the_metadata_of_a_real_envoy(
     await plane.start()
     without = await fleet.envoy(Mode.SOTW, plane.xds, node="without", cluster="lab")
 
-    def with_token(*args: Any, **more: Any) -> str:
-        made = json.loads(render_bootstrap(*args, **more))
+    def with_token(bootstrap: str) -> str:
+        made = json.loads(bootstrap)
         (service,) = made["dynamic_resources"]["ads_config"]["grpc_services"]
         service["initial_metadata"] = [{"key": "authorization", "value": f"Bearer {TOKEN}"}]
         return json.dumps(made)
 
-    monkeypatch.setattr("xds_server.demo.envoys.render_bootstrap", with_token)
-    await fleet.envoy(Mode.SOTW, plane.xds, node="with", cluster="lab")
+    await fleet.envoy(Mode.SOTW, plane.xds, node="with", cluster="lab", edit=with_token)
 
     async def known() -> bool:
         return (await plane.node("with")).get("identity") == "token lab"

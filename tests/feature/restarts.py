@@ -9,11 +9,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.client import Stream
+from tests.conformance.client import SLACK, Stream
 from tests.conformance.server import Restartable, restartable
 from tests.conformance.wire import Variant
 from xds_server.cli.client import Access, Client
 from xds_server.demo.control_plane import Json
+from xds_server.demo.polling import until
 
 FOLLOWED = ("cds", "eds", "lds", "rds")
 
@@ -33,6 +34,15 @@ def contents_of(folder: Path) -> list[bytes]:
 def segments_of(folder: Path) -> list[Path]:
     """The files with snapshots, oldest first."""
     return sorted((folder / "state").rglob("*.snapshots"))
+
+
+async def on_disk(server: Restartable, group: str = "default") -> None:
+    """Wait until what is served to a group is stored: a crash loses the last moment."""
+
+    async def stored() -> bool:
+        return bool((await server.get(f"/v1/groups/{group}"))["stored"])
+
+    await until(stored, within=5 * SLACK, what=f"what {group} is served is on disk", interval=0.02)
 
 
 async def send(server: Restartable, method: str, *path: str, **body: object) -> Json:

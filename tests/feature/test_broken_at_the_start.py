@@ -11,7 +11,7 @@ import pytest
 
 from tests.conformance.client import SLACK
 from tests.conformance.server import Restartable
-from tests.feature.restarts import keeping
+from tests.feature.restarts import keeping, on_disk
 from xds_server.demo.control_plane import Json
 from xds_server.demo.manifests import Manifest, backend, gateway, route
 from xds_server.demo.polling import until
@@ -60,7 +60,7 @@ class World:
         return await until(probe, within=10 * SLACK, what=what)
 
     async def stored(self) -> None:
-        """Wait until the objects are on disk."""
+        """Wait until the objects are on disk, and what is served."""
         file = self.server.plane.files.parent / "state" / "objects" / "objects.changes"
 
         async def probe() -> bool:
@@ -68,6 +68,7 @@ class World:
             return all(name in data for name in (b"first", b"second", b"cart", b"pay"))
 
         await until(probe, within=5 * SLACK, what="the objects are stored")
+        await on_disk(self.server)
 
     async def told(self, file: str) -> None:
         """Wait until something is wrong with a file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import grpc
@@ -67,7 +68,9 @@ async def test_each_status_of_a_node(server: Server, clients: Clients, variant: 
     stream.ask("rds", "ghost")
     stream.ask("lds", "*")
     await stream.until(lambda: stream.names_of("lds") == {"l"}, what="the listener")
-    resources = await shown(server, node)
+    resources = await until(
+        partial(_without, server, node, "rds", "ghost"), within=10, what="no ghost, and that is known"
+    )
     cluster, listener = resources["cds", "a"], resources["lds", "l"]
     assert (cluster["status"], cluster["error"]) == ("ERROR", "refused by the test")
     assert cluster["sent"] != cluster["accepted"]
@@ -106,6 +109,12 @@ async def test_a_node_that_is_spared_shows_what_it_is_not_sent(server: Server, c
     spared = (await shown(server, f"{world.group}-2"))["lds", "l"]
     assert spared["status"] == "NOT_SENT"
     assert spared["sent"] == spared["accepted"] is not None
+
+
+async def _without(server: Server, node: str, *ghost: str) -> dict[tuple[str, str], Any] | None:
+    """What is shown of a node once it has said that it knows that one resource is not there."""
+    resources = await shown(server, node)
+    return resources if resources.get((ghost[0], ghost[1]), {}).get("status") == "UNKNOWN" else None
 
 
 async def _acked(server: Server, node: str) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conformance.client import SLACK
 from tests.conformance.wire import Variant
-from tests.feature.restarts import send
+from tests.feature.restarts import on_disk, send
 from tests.feature.shop import Shop, gateway, shop
 from xds_server.demo.control_plane import Json
 from xds_server.demo.polling import until
@@ -121,7 +121,7 @@ async def test_a_crash_in_degraded_changes_nothing_and_the_dwell_goes_on(
         begun = time.monotonic()
         version = (await place.server.get("/v1/groups/default"))["version"]
         await _until_remembered(place)
-        await _until_stored(place)
+        await on_disk(place.server)
         await place.server.plane.child.kill()
 
         place.lag("no broker answers")
@@ -147,7 +147,7 @@ async def test_fail_open_keeps_the_endpoints_over_a_crash_until_there_are_some_a
         await served(place, lambda each: "10.0.0." not in str(each["eds", LITE]), "what nothing leads to is drained")
         version = (await place.server.get("/v1/groups/default"))["version"]
         await place.stored("fail_open")
-        await _until_stored(place)
+        await on_disk(place.server)
         await place.server.plane.child.kill()
         await place.server.plane.start()
         await place.decided("fail_open", backend="shop/orders:80")
@@ -162,15 +162,6 @@ async def test_fail_open_keeps_the_endpoints_over_a_crash_until_there_are_some_a
             await stream.until(lambda: b"10.0.0.3" in stream.holds["eds"][PRIMARY], what="the endpoint of now")
             assert b"10.0.0.1" not in stream.holds["eds"][PRIMARY]
         await place.decided("primary", backend="shop/orders:80")
-
-
-async def _until_stored(place: Shop) -> None:
-    """Wait until what is served is on disk: a crash loses the last moment."""
-
-    async def probe() -> bool:
-        return bool((await place.server.get("/v1/groups/default"))["stored"])
-
-    await until(probe, within=5 * SLACK, what="what is served is on disk")
 
 
 async def _until_remembered(place: Shop) -> None:

@@ -21,6 +21,7 @@ from tests.feature.restarts import (
     come_back,
     contents_of,
     keeping,
+    on_disk,
     segments_of,
     send,
     take_away,
@@ -35,15 +36,6 @@ from xds_server.stream.sequencer import MOMENT
 pytestmark = pytest.mark.timeout(180)
 
 KEY = "-----BEGIN PRIVATE KEY-----\nplanted-marker-1\n-----END PRIVATE KEY-----\n"
-
-
-async def stored(server: Restartable, world: World, seq: int) -> None:
-    """Wait until a version is on disk."""
-
-    async def there() -> bool:
-        return await server.metric("tidegate_state_stored_seq", group=world.group) >= seq
-
-    await until(there, within=5 * SLACK, what=f"seq {seq} is stored", interval=0.02)
 
 
 async def restart_without_files(server: Restartable) -> Path:
@@ -68,7 +60,7 @@ async def test_k20_restarts_with_sources_away_resend_nothing_and_take_nothing_aw
         for stream in before:
             start(stream)
             await stream.until(lambda stream=stream: stream.names_of("rds") and stream.names_of("eds"))  # type: ignore[misc]
-        await stored(server, world, 1)
+        await on_disk(server, world.group)
         for _ in range(long_or_short(10, 3)):
             away = await restart_without_files(server)
             again = await server.group(world)
@@ -126,7 +118,7 @@ async def test_sources_that_are_empty_or_broken_after_a_start_take_nothing_away(
         world.write("two", *service("y"))
         await until(lambda: counted(server, world, 2), within=10 * SLACK, what="both files are served")
         version = (await server.group(world))["version"]
-        await stored(server, world, (await server.group(world))["seq"])
+        await on_disk(server, world.group)
         await server.plane.child.kill()
         if state == "empty":
             for file in world.folder.iterdir():
@@ -160,7 +152,7 @@ async def test_a_damaged_file_is_told_and_set_aside_and_the_one_before_it_is_use
         for number in range(3):
             world.write("world", marked("cds", "a", number))
             versions.append((await server.served(world, after=number))["version"])
-        await stored(server, world, 3)
+        await on_disk(server, world.group)
         await server.plane.child.kill()
         newest = segments_of(tmp_path)[-1]
         raw = bytearray(newest.read_bytes())
@@ -204,7 +196,7 @@ async def test_planted_secrets_are_nowhere_in_the_state_and_come_back_with_their
         )
         await server.served(world)
         group = await server.group(world)
-        await stored(server, world, group["seq"])
+        await on_disk(server, world.group)
         away = await restart_without_files(server)
         assert not [content for content in contents_of(tmp_path) if b"planted-marker" in content]
         again = await server.group(world)
@@ -239,7 +231,7 @@ async def test_encrypted_secrets_are_there_at_once_and_not_to_be_read(tmp_path: 
         world = World(server.files, "g")
         world.write("world", {"@type": SECRET, "name": "cert", "tls_certificate": certificate(KEY)})
         await server.served(world)
-        await stored(server, world, 1)
+        await on_disk(server, world.group)
         await restart_without_files(server)
         assert not [content for content in contents_of(tmp_path) if b"planted-marker" in content]
         for variant in BOTH:
@@ -289,7 +281,7 @@ async def test_what_is_held_can_be_looked_at_and_gone_back_to_however_many_chang
             ports = tuple(range(1, number + 2))
             world.write("world", *service("y"), *edge("edge", "y"), *service("x", endpoints=ports)[1:])
             await server.served(world, after=held["seq"] + number - 1)
-        await stored(server, world, held["seq"] + 6)
+        await on_disk(server, world.group)
         for _ in range(2):
             versions = (await server.get(f"/v1/groups/{world.group}/versions"))["versions"]
             assert [each["seq"] for each in versions] == [9, 8, 1]

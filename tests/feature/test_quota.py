@@ -12,10 +12,10 @@ import pytest
 from envoy.config.core.v3 import base_pb2
 from envoy.config.route.v3.route_pb2 import RouteConfiguration
 
-from tests.conformance.client import SLACK, Stream, connect
+from tests.conformance.client import Stream, connect
 from tests.conformance.wire import Variant
+from tests.feature.restarts import on_disk
 from tests.feature.shop import Shop, gateway, shop
-from xds_server.demo.polling import until
 from xds_server.status.fleet_size import SHRINK_AFTER
 
 ROUTES = "http-8080"
@@ -113,10 +113,7 @@ async def test_a_restart_goes_on_with_the_number_that_was_served(
             await told(first, 3)
             version = (await place.server.get("/v1/groups/default"))["version"]
 
-            async def stored() -> bool:
-                return bool((await place.server.get("/v1/groups/default"))["stored"])
-
-            await until(stored, within=5 * SLACK, what="stored")
+            await on_disk(place.server)
             await place.server.plane.stop()
         await place.server.plane.start()
         async with client(place) as first:

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
@@ -30,7 +29,7 @@ from tests.support import granted
 from tests.support.callers import Caller
 from tests.support.fleet import SLACK, Fleet
 from tests.support.kube import ISSUER, Kube, StartKube
-from xds_server.demo.bootstrap import Mode, bootstrap_folder, render_bootstrap
+from xds_server.demo.bootstrap import Mode, bootstrap_folder
 from xds_server.demo.polling import until
 
 AUDIENCE = "tidegate"
@@ -220,7 +219,7 @@ async def test_k102_while_the_api_server_is_away_known_tokens_go_on_and_others_c
 
 @pytest.mark.envoy
 async def test_k102_a_real_envoy_shows_the_token_of_its_service_account_and_the_next_one(
-    kube: Kube, namespace: str, tmp_path: Path, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+    kube: Kube, namespace: str, tmp_path: Path, stack: AsyncExitStack
 ) -> None:
     """As envoy/service-account-token.yaml has it; the folder of the token is as the kubelet makes it."""
     place = await started(tmp_path / "server", kube, namespace, stack)
@@ -232,17 +231,16 @@ async def test_k102_a_real_envoy_shows_the_token_of_its_service_account_and_the_
         .replace("/var/run/secrets/tidegate", str(mounted))
     )
 
-    def with_token(*args: Any, **more: Any) -> str:
-        made = json.loads(render_bootstrap(*args, **more))
+    def with_token(bootstrap: str) -> str:
+        made = json.loads(bootstrap)
         (cluster,) = made["static_resources"]["clusters"]
         (options,) = cluster["typed_extension_protocol_options"].values()
         options.update(YAML(typ="safe").load(bootstrap_folder() / "service-account-token.yaml"))
         text = json.dumps(made)
         return text.replace("/etc/envoy/sds/service-account-token.yaml", str(tmp_path / "sds.yaml"))
 
-    monkeypatch.setattr("xds_server.demo.envoys.render_bootstrap", with_token)
     fleet = Fleet(tmp_path, stack)
-    await fleet.envoy(Mode.DELTA, place.server.xds, node="real", cluster="a")
+    await fleet.envoy(Mode.DELTA, place.server.xds, node="real", cluster="a", edit=with_token)
 
     async def known() -> bool:
         return bool((await place.server.node("real")).get("identity") == account(namespace, "a"))

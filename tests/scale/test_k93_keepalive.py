@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import AsyncExitStack
-from typing import Any
+from functools import partial
 
 import grpc
 import pytest
@@ -16,8 +16,6 @@ from tests.conformance.wire import BOTH
 from tests.feature.inprocess import Inside, inside
 from tests.scale.scaling import scaled
 from tests.support.fleet import Fleet
-from xds_server.demo import envoys
-from xds_server.demo.bootstrap import render_bootstrap
 from xds_server.demo.envoys import Envoy
 from xds_server.stream import server as shell
 
@@ -34,19 +32,10 @@ OPENED = (
 )
 
 
-@pytest.fixture
-def every(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Sets the seconds between two pings of the Envoys that are started after it."""
-
-    def set_interval(seconds: int) -> None:
-        def render(*args: Any, **named: Any) -> str:
-            text = render_bootstrap(*args, **named)
-            assert '"interval": "30s"' in text
-            return text.replace('"interval": "30s"', f'"interval": "{seconds}s"')
-
-        monkeypatch.setattr(envoys, "render_bootstrap", render)
-
-    return set_interval
+def _each(seconds: int, bootstrap: str) -> str:
+    """A bootstrap file with so many seconds between two pings."""
+    assert '"interval": "30s"' in bootstrap
+    return bootstrap.replace('"interval": "30s"', f'"interval": "{seconds}s"')
 
 
 async def _opened(envoy: Envoy) -> dict[str, int]:
@@ -55,11 +44,10 @@ async def _opened(envoy: Envoy) -> dict[str, int]:
 
 @pytest.mark.envoy
 @scaled(("interval", "seconds"), (1, 20), (1, 60), (30, 300))
-async def test_k93_envoys_pings(fleet: Fleet, every: Any, interval: int, seconds: float) -> None:
-    every(interval)
+async def test_k93_envoys_pings(fleet: Fleet, interval: int, seconds: float) -> None:
     plane = fleet.tidegate()
     await plane.start()
-    await fleet.both(plane.xds)
+    await fleet.both(plane.xds, edit=partial(_each, interval))
     (plane.files / "world.json").write_text(json.dumps(marked("cds", "a")))
     await plane.programmed(nodes=2)
     await asyncio.sleep(seconds)

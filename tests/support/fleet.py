@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -49,8 +49,12 @@ class Fleet:
         cluster: str = "default",
         version: str = CURRENT,
         certificates: Path | None = None,
+        edit: Callable[[str], str] | None = None,
     ) -> Envoy:
-        """Start an Envoy that is configured from `xds`; its node id is its mode unless `node` says otherwise."""
+        """Start an Envoy that is configured from `xds`; its node id is its mode unless `node` says otherwise.
+
+        `edit` returns another text of its bootstrap file, which is JSON.
+        """
         command = envoy_command(version)
         envoy = Envoy(
             self._folder,
@@ -62,6 +66,8 @@ class Fleet:
             certificates=certificates,
             level="info",
         )
+        if edit is not None:
+            envoy.bootstrap = edit(envoy.bootstrap)
 
         async def end() -> None:
             await envoy.stop()
@@ -72,9 +78,9 @@ class Fleet:
         self.envoys.append(envoy)
         return envoy
 
-    async def both(self, xds: str) -> list[Envoy]:
+    async def both(self, xds: str, edit: Callable[[str], str] | None = None) -> list[Envoy]:
         """Start one Envoy per protocol."""
-        return [await self.envoy(mode, xds) for mode in (Mode.SOTW, Mode.DELTA)]
+        return [await self.envoy(mode, xds, edit=edit) for mode in (Mode.SOTW, Mode.DELTA)]
 
     async def urls(self, listener: str, scheme: str = "http") -> dict[str, str]:
         """Where each Envoy takes requests, by node, once `listener` is open there."""

@@ -54,8 +54,9 @@ class Envoy:
         self.node = node
         self.mode = mode
         self.admin = ""
+        self.bootstrap = render_bootstrap(mode, node=node, cluster=cluster, xds=xds, certificates=certificates)
+        """The text of its bootstrap file, which `start` writes."""
         self._folder = folder
-        self._bootstrap = render_bootstrap(mode, node=node, cluster=cluster, xds=xds, certificates=certificates)
         self._command = command
         self._level = level
         self._child: Child | None = None
@@ -64,7 +65,7 @@ class Envoy:
     async def start(self) -> None:
         """Start it and wait for its admin port. Raises EnvoyMissingError and ProcessEndedError."""
         bootstrap, address = self._folder / f"{self.node}.json", self._folder / f"{self.node}.admin"
-        bootstrap.write_text(self._bootstrap)
+        bootstrap.write_text(self.bootstrap)
         address.unlink(missing_ok=True)
         command = [self._command or find_envoy(), "-c", str(bootstrap), "--admin-address-path", str(address)]
         # One worker thread, and no shared memory for hot restarts, which would tie two Envoys together.
