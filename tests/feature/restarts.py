@@ -36,13 +36,14 @@ def segments_of(folder: Path) -> list[Path]:
     return sorted((folder / "state").rglob("*.snapshots"))
 
 
-async def on_disk(server: Restartable, group: str = "default") -> None:
-    """Wait until what is served to a group is stored: a crash loses the last moment."""
+async def on_disk(server: Restartable, group: str = "default") -> Json:
+    """Wait until what is served to a group is stored, and return it: a crash loses the last moment."""
 
-    async def stored() -> bool:
-        return bool((await server.get(f"/v1/groups/{group}"))["stored"])
+    async def stored() -> Json | None:
+        found: Json = await server.get(f"/v1/groups/{group}")
+        return found if found["stored"] else None
 
-    await until(stored, within=5 * SLACK, what=f"what {group} is served is on disk", interval=0.02)
+    return await until(stored, within=5 * SLACK, what=f"what {group} is served is on disk", interval=0.02)
 
 
 async def send(server: Restartable, method: str, *path: str, **body: object) -> Json:

@@ -14,6 +14,7 @@ import pytest
 from tests.conformance.client import SLACK, Answer, Stream, accept, hold, refuse
 from tests.conformance.server import Clients
 from tests.conformance.wire import Variant
+from tests.feature.restarts import on_disk
 from tests.feature.shop import Shop, gateway, shop
 from xds_server.demo.control_plane import Json
 from xds_server.demo.polling import until
@@ -56,16 +57,6 @@ async def reason(place: Shop, wanted: str) -> Json:
     return await until(probe, within=5 * SLACK, what=f"not programmed: {wanted}", interval=0.03)
 
 
-async def on_disk(place: Shop) -> Json:
-    """Wait until what is served is stored; the group."""
-
-    async def probe() -> Json | None:
-        found: Json = await place.server.get("/v1/groups/default")
-        return found if found["stored"] else None
-
-    return await until(probe, within=5 * SLACK, what="the version is on disk", interval=0.03)
-
-
 async def has_left(place: Shop, before: str) -> bool:
     """Whether the gateway counts that version as left."""
     return bool((await place.gateway())["status"]["lastAckedVersion"] != before)
@@ -98,7 +89,7 @@ async def test_a_node_that_leaves_without_an_ack_keeps_nobody_from_being_program
         async with place.server.clients() as others:
             slow = await node(others, "slow", answering("rds", hold))
             await reason(place, "Pending")
-            assert slow.of("rds")
+            await slow.until(lambda: slow.of("rds"), what="the routes")
         await accepted(place)
 
 
@@ -146,7 +137,7 @@ async def test_a_restart_while_some_have_it_serves_the_same_and_asks_all_again(
             place.lag(150)
             await place.decided("degraded")
             await reason(place, "Refused" if answer is refuse else "Pending")
-            served = await on_disk(place)
+            served = await on_disk(place.server)
             await place.stored("degraded")
         place.lag("no broker answers")
         await place.server.restart()

@@ -1,4 +1,7 @@
-"""K98: a first request of 10 MB, which names everything that the client holds, is taken and answered soon."""
+"""K98: a first request of 10 MB, which names everything that the client holds, is taken and answered soon.
+
+The 2 s of the case are counted as CPU of the server and the client together: how long it takes depends on who else runs.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +44,10 @@ async def test_k98_sixty_thousand_versions(count: int) -> None:
         assert 5 * 2**20 < size < 6 * 2**20
         assert len(claims) == CLAIMS
         stream = await server.clients(stack).stream(Variant.DELTA)
-        started = time.monotonic()
+        before = time.process_time()
         stream.send(request)
-        answer = await stream.next("eds", within=10)
-        assert answer.at - started < 2 * SLACK
+        answer = await stream.next("eds", within=10 * SLACK)
+        assert time.process_time() - before < 2
         assert answer.names == {_name(number) for number in (*NEW, *CHANGED)}
         assert answer.removed == claims.keys() - there.keys()
         await stream.quiet()
@@ -57,8 +60,8 @@ async def test_k98_claims_of_a_wildcard() -> None:
         server.publish([marked("cds", "new", 1), marked("cds", names[0], 1)])
         stream = await server.clients(stack).stream(Variant.DELTA)
         stream.ask("cds", initial=dict.fromkeys(names, "0" * 32))
-        started = time.monotonic()
-        answer = await stream.next("cds", within=10)
-        assert answer.at - started < 2 * SLACK
+        before = time.process_time()
+        answer = await stream.next("cds", within=10 * SLACK)
+        assert time.process_time() - before < 2
         assert answer.names == {"new", names[0]}
         assert answer.removed == set(names[1:])

@@ -36,6 +36,8 @@ class BrokerProcess:
     def freeze(self) -> None:
         """Connections stay open, new ones are taken by the kernel, and nothing is answered."""
         os.kill(self._process.pid, signal.SIGSTOP)
+        # On a busy machine a thread goes on for a moment.
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WNOWAIT)
 
     def thaw(self) -> None:
         """Go on."""

@@ -40,9 +40,9 @@ def review(objects: list[dict[str, Any]], version: str) -> list[dict[str, Any]]:
     """Convert them as the API server asks."""
     request = {"uid": "u", "desiredAPIVersion": version, "objects": objects}
     asked = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request}
-    begun = time.monotonic()
+    begun = time.process_time()
     made, _ = converting.answer(json.dumps(asked).encode())
-    assert time.monotonic() - begun < 1 * SLACK
+    assert time.process_time() - begun < 1
     response = json.loads(made)["response"]
     assert response["result"] == {"status": "Success"}
     found: list[dict[str, Any]] = response["convertedObjects"]
@@ -65,9 +65,9 @@ def answered(objects: object, version: object = V1BETA1, **fields: object) -> di
 def test_a_hundred_large_objects_in_less_than_a_second() -> None:
     routes = [watching(name=f"r{i}", path="/" + "x" * 1000, prometheusQuery="y" * 2000) for i in range(20)]
     bodies = [gateway(*routes, name=f"g{i}") for i in range(100)]
-    begun = time.monotonic()
+    begun = time.process_time()
     assert len(answered(bodies)["convertedObjects"]) == 100
-    assert time.monotonic() - begun < 1 * SLACK
+    assert time.process_time() - begun < 1
 
 
 def test_nothing_to_convert() -> None:
