@@ -85,12 +85,35 @@ def followers(found: Iterable[Followed]) -> str:
     rows = []
     for ours, naive in zip(*[iter(found)] * 2, strict=True):
         size = [f"{ours.slices:,}", f"{ours.gateways:,}"]
-        figures = [(each.synced_s, each.memory_mib, each.idle_ms, each.busy_ms, each.calls) for each in (ours, naive)]
-        times = [f"{b / a:.1f}x" if a and b else "-" for a, b in zip(*figures, strict=True)]
-        for reader, cells in ((ours.reader, figures[0]), (naive.reader, figures[1])):
-            rows.append([*size, reader, *("-" if each is None else _short(each) for each in cells)])
+        times = [_times(ours.synced_s, naive.synced_s), _times(ours.memory_mib, naive.memory_mib)]
+        times += [_times(ours.idle_ms, naive.idle_ms), _times_busy(ours, naive), "-"]
+        for each in (ours, naive):
+            cells = [*map(_short, (each.synced_s, each.memory_mib, each.idle_ms)), _busy(each)]
+            rows.append([*size, each.reader, *cells, "-" if each.calls is None else _short(each.calls)])
         rows.append([*size, "ratio", *times])
     return markdown(head, rows)
+
+
+def _busy(found: Followed) -> str:
+    """The median while it was busy, and how many changes did not arrive in time, which it leaves out."""
+    figure = "-" if found.busy_ms is None else _short(found.busy_ms)
+    if (missed := found.busy_missed) is None:
+        return figure
+    told = f"{missed.missed} of {missed.changes} not within {missed.within_s:g} s"
+    return told if found.busy_ms is None else f"{figure}; {told}"
+
+
+def _times_busy(ours: Followed, naive: Followed) -> str:
+    """At least, where the naive reader missed some: these took longer than the others, and than the limit."""
+    if ours.busy_missed is not None:
+        return "-"
+    if naive.busy_missed is None:
+        return _times(ours.busy_ms, naive.busy_ms)
+    return f"over {_times(ours.busy_ms, naive.busy_ms or naive.busy_missed.within_s * 1e3)}"
+
+
+def _times(ours: float | None, theirs: float | None) -> str:
+    return f"{theirs / ours:,.1f}x" if ours and theirs else "-"
 
 
 def keeps(found: Iterable[Kept]) -> str:
