@@ -16,7 +16,6 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from opentelemetry.exporter.otlp.json.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -134,6 +133,11 @@ def from_environment(version: str, environment: Mapping[str, str]) -> Traces:
         return Traces()
     if not any(environment.get(name) for name in _ENDPOINTS):
         return Traces()
+    # It costs a process 0.1 s of CPU.
+    from opentelemetry.exporter.otlp.json.http.trace_exporter import (  # noqa: PLC0415 - only with a collector
+        OTLPSpanExporter,
+    )
+
     resource = Resource.create({"service.name": "tidegate", "service.version": version})
     provider = TracerProvider(resource=resource)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
