@@ -17,6 +17,9 @@ GATEWAYS = "gateway.tidegate.dev/dynamicgateways"
 WRITES = ("create", "update", "patch", "delete")
 ROLES = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 
+SHOWN = (GATEWAYS, "/services", "/events")
+"""What `kubectl get` and `kubectl describe` of a gateway read. They read Events in their core form."""
+
 PEOPLE = {"viewer": "view", "developer": "edit", "owner": "admin"}
 """Who is bound to which of Kubernetes' own roles in the namespace `shop`."""
 
@@ -67,14 +70,19 @@ def test_people_declare_gateways_by_the_roles_that_they_have(ruled: Kube, person
     assert not any(_may(ruled, person, verb, GATEWAYS, "other") for verb in ("get", *WRITES))
 
 
+@pytest.mark.parametrize("person", [*PEOPLE, "operator"])
+def test_who_sees_gateways_sees_their_events(ruled: Kube, person: str) -> None:
+    _let_operate(ruled)
+    assert [what for what in SHOWN if not _may(ruled, person, "list", what, "shop")] == []
+
+
 @pytest.mark.parametrize("person", PEOPLE)
 def test_nobody_but_tidegate_writes_a_status(ruled: Kube, person: str) -> None:
     assert not any(_may(ruled, person, verb, f"{GATEWAYS}/status", "shop") for verb in ("update", "patch"))
 
 
 def test_the_cluster_operator_works_switches_and_declares_in_every_namespace(ruled: Kube) -> None:
-    ruled.apply([_binding("operator", "ClusterRole", "tidegate-cluster-operator", "")])
-    ruled.apply([_binding("operator", "Role", "tidegate-cluster-operator", SYSTEM)])
+    _let_operate(ruled)
     assert all(_may(ruled, "operator", verb, GATEWAYS, "other") for verb in ("list", *WRITES))
     assert _may(ruled, "operator", "create", "/pods/portforward", SYSTEM)
     assert not _may(ruled, "operator", "create", "/pods/portforward", "shop")
@@ -108,6 +116,11 @@ def _may(server: Kube, user: str, verb: str, resource: str, namespace: str = "",
     spec: Object = {"user": user, "resourceAttributes": {**what, "subresource": "".join(below)}}
     answer = server.client.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": spec})
     return bool(answer["status"]["allowed"])
+
+
+def _let_operate(server: Kube) -> None:
+    server.apply([_binding("operator", "ClusterRole", "tidegate-cluster-operator", "")])
+    server.apply([_binding("operator", "Role", "tidegate-cluster-operator", SYSTEM)])
 
 
 def _binding(person: str, kind: str, role: str, namespace: str) -> Object:
