@@ -61,14 +61,26 @@ def _problems(before: Written, after: Written, kind: str, words: tuple[Reason, R
 
 def _decisions(before: Written, after: Written) -> Iterator[Happening]:
     was, now = condition_of(before, DEGRADED), condition_of(after, DEGRADED)
-    if _point(was) == _point(now):
-        return
     message = str(now.get("message"))
-    if _is(now, Status.TRUE):
+    if _is(now, Status.UNKNOWN):
+        yield from _undecided(before, after, message)
+    elif _point(was) == _point(now):
+        return
+    elif _is(now, Status.TRUE):
         yield Happening(Reason.DEGRADED, message, "Route", is_warning=True)
-    elif _is(now, Status.UNKNOWN) and was and not _is(was, Status.UNKNOWN):
-        yield Happening(Reason.UNDECIDED, message, "Observe", is_warning=True)
     elif _is(now, Status.FALSE) and (_is(was, Status.TRUE) or _leads_elsewhere(before)):
+        yield Happening(Reason.RECOVERED, message, "Route")
+
+
+def _undecided(before: Written, after: Written, message: str) -> Iterator[Happening]:
+    """While lag is unknown the condition stays as it is; routes go on to lose backends, and to find them again."""
+    was = condition_of(before, DEGRADED)
+    if was and not _is(was, Status.UNKNOWN):
+        yield Happening(Reason.UNDECIDED, message, "Observe", is_warning=True)
+    led, leads = _leads_elsewhere(before), _leads_elsewhere(after)
+    if leads and not led:
+        yield Happening(Reason.DEGRADED, message, "Route", is_warning=True)
+    elif led and not leads:
         yield Happening(Reason.RECOVERED, message, "Route")
 
 

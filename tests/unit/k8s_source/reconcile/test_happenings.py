@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -9,6 +11,7 @@ from k8s_source.reconcile.happenings import Reason, happenings
 from k8s_source.reconcile.status import NOTHING, Written, plain, wanted
 from tests.unit.k8s_source.reconcile.states import (
     ELSEWHERE,
+    FINE,
     INVALID,
     NO_NODES,
     OVER,
@@ -19,10 +22,11 @@ from tests.unit.k8s_source.reconcile.states import (
     state,
     states,
 )
-from xds_server.ir.gateway_status import PROGRAMMED, RESOLVED, Condition, GatewayState, Status
+from xds_server.ir.gateway_status import DEGRADED as CHOICES, PROGRAMMED, RESOLVED, Condition, GatewayState, Status
 
 MISSING = Condition(RESOLVED, Status.FALSE, "ServiceNotFound", "there is no Service shop/a")
 LEFT_OUT = Condition(PROGRAMMED, Status.FALSE, "RefusedByEnvoy", "listener x is not served as declared: no")
+OTHER = replace(ELSEWHERE, name="b")
 DEGRADED = state(OVER, routes=(ELSEWHERE,))
 
 STORIES: dict[str, tuple[list[GatewayState], list[str]]] = {
@@ -45,6 +49,18 @@ STORIES: dict[str, tuple[list[GatewayState], list[str]]] = {
         ["Programmed", "!Degraded", "!LagUnknown", "Recovered"],
     ),
     "is unknown and known again": ([state(), state(UNKNOWN), state()], ["Programmed", "!LagUnknown"]),
+    "loses its backend and finds it again, lag unknown": (
+        [state(UNKNOWN), state(UNKNOWN, routes=(ELSEWHERE,)), state(UNKNOWN, routes=(PRIMARY,))],
+        ["Programmed", "!Degraded", "Recovered"],
+    ),
+    "begins without a backend, lag unknown": (
+        [state(UNKNOWN, PENDING, routes=(ELSEWHERE,)), state(UNKNOWN, routes=(ELSEWHERE,))],
+        ["!Degraded", "Programmed"],
+    ),
+    "loses lag and its backend at once": (
+        [state(), state(UNKNOWN, routes=(ELSEWHERE,)), state()],
+        ["Programmed", "!LagUnknown", "!Degraded", "Recovered"],
+    ),
     "is repaired": ([state(), state(INVALID), state()], ["Programmed", "!Invalid", "Valid"]),
     "misses a Service for a while": ([state(), state(MISSING), state()], ["Programmed", "!Unresolved", "Resolved"]),
 }
@@ -75,3 +91,12 @@ def test_a_status_that_stays_is_no_event(one: GatewayState, other: GatewayState)
     assert not list(happenings(now, now))
     for each in happenings(now, plain(wanted(other, now))):
         assert each.reason in Reason
+
+
+@pytest.mark.parametrize("now", [OVER, UNKNOWN])
+@pytest.mark.parametrize("was", [FINE[CHOICES], UNKNOWN])
+def test_a_route_leaves_its_primary_backend_and_comes_back_with_an_event(was: Condition, now: Condition) -> None:
+    """Whatever the condition says: it has one word for all routes, and lag that is unknown comes first."""
+    well, ill = (plain(wanted(each, NOTHING)) for each in (state(was), state(now, routes=(PRIMARY, OTHER))))
+    assert [each.is_warning for each in happenings(well, ill) if each.reason is Reason.DEGRADED] == [True]
+    assert [each.is_warning for each in happenings(ill, well) if each.reason is Reason.RECOVERED] == [False]
