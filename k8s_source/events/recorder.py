@@ -10,6 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Literal, Protocol
 
@@ -18,6 +19,7 @@ import structlog
 from k8s_source.client.errors import ApiError
 from k8s_source.client.resource import EVENTS, Resource
 from k8s_source.events.event import Event, Reporter, Write, body_of, patch_of
+from k8s_source.events.naming import GroupApi, Naming
 from k8s_source.events.series import SeriesBook
 
 _QUEUED = 1000
@@ -38,7 +40,7 @@ _NAMESPACE = "namespaces "
 _log = structlog.get_logger(__name__)
 
 
-class EventApi(Protocol):
+class EventApi(GroupApi, Protocol):
     """What is asked of the API server; `client.api.Api` has it."""
 
     async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes:
@@ -78,6 +80,7 @@ class Recorder:
         queued: int = _QUEUED,
     ) -> None:
         self._api = api
+        self._naming = Naming(api)
         self._reporter = reporter
         self._meter = meter
         self._wall = wall
@@ -162,8 +165,10 @@ class Recorder:
             else:
                 return
         # A first one; or a series whose Event is gone (they live for an hour), or was never written.
+        regarding = await self._naming.named(write.event.regarding)
+        named = replace(write, event=replace(write.event, regarding=regarding))
         try:
-            await self._api.create(EVENTS, namespace, body_of(write, self._reporter))
+            await self._api.create(EVENTS, namespace, body_of(named, self._reporter))
         except ApiError as error:
             # The name is ours alone: an earlier try was carried out, and its answer lost.
             if not (error.is_conflict and write.count == 1):

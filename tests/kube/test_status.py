@@ -15,7 +15,7 @@ from tests.conformance.client import accept, hold, refuse
 from tests.support.kube import Kube
 from tests.support.kube_client import Object
 from tests.support.kube_proxy import Asked, KubeProxy, refusal
-from tests.support.kube_shop import FINALIZER, Shop, backend, condition, gateway, install, opened, until
+from tests.support.kube_shop import FINALIZER, GROUP_VERSION, Shop, backend, condition, gateway, install, opened, until
 
 
 @pytest.fixture
@@ -91,6 +91,21 @@ async def test_a_refusal_is_told_in_envoys_words(shop: Shop) -> None:
     assert "refused by the test" in event["note"]
     assert event["type"] == "Warning"
     assert event["regarding"]["uid"] == body["metadata"]["uid"]
+
+
+async def test_its_events_are_found_as_kubectl_looks_for_them(shop: Shop) -> None:
+    """`kubectl events --for dgw/edge`: by kind, name, and the version that `kubectl` prefers."""
+    await shop.plane()
+    await shop.apply(gateway(shop.namespace, "edge", backend="nowhere"))
+    await reasons(shop, "edge", until_told="Unresolved")
+    client = shop.kube.client
+    group = await asyncio.to_thread(client.request, "GET", f"/apis/{GROUP_VERSION.partition('/')[0]}")
+    preferred = group["preferredVersion"]["groupVersion"]
+    assert preferred != GROUP_VERSION, "or this shows nothing"
+    selector = f"involvedObject.apiVersion={preferred},involvedObject.kind=DynamicGateway,involvedObject.name=edge"
+    path = f"{client.path('v1', 'Event', shop.namespace)}?fieldSelector={selector}"
+    found = (await asyncio.to_thread(client.request, "GET", path))["items"]
+    assert "Unresolved" in {each["reason"] for each in found}
 
 
 async def test_an_object_that_the_schema_takes_and_that_is_wrong_says_which_field_is(shop: Shop) -> None:

@@ -20,6 +20,7 @@ from k8s_source.events.recorder import Recorder
 
 pytestmark = pytest.mark.looptime
 
+GROUP = Event(Reference("x.dev/v1", "Thing", "t", "ns", "u"), Type.NORMAL, "Made", "Make", "it is made")
 ONE = Event(Reference("v1", "Pod", "p", "ns", "u"), Type.WARNING, "Failed", "Try", "it failed")
 
 
@@ -31,6 +32,10 @@ class Answers:
         self.created: dict[str, dict[str, object]] = {}
         self.answer: Callable[[str], None] = lambda _call: None
         self.takes = 0.01
+
+    async def request(self, method: str, path: str) -> bytes:
+        await self._called(f"{method} {path}")
+        return b'{"preferredVersion": {"groupVersion": "%s/v2"}}' % path.rpartition("/")[2].encode()
 
     async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes:
         await self._called("create")
@@ -225,3 +230,31 @@ async def test_a_namespace_that_goes_with_thousands_of_objects_is_no_thousands_o
             await asyncio.sleep(30)
     assert count.told == {"refused": 1}
     assert not logs
+
+
+async def test_an_event_names_its_object_in_the_version_that_clients_prefer() -> None:
+    recorder, api, _ = made()
+    async with running(recorder):
+        for _ in range(3):
+            recorder.record(replace(GROUP, reason=f"Made{len(api.created)}"))
+            await asyncio.sleep(1)
+        recorder.record(ONE)
+        await asyncio.sleep(1)
+    told = [(each["regarding"]["apiVersion"], each["regarding"]["name"]) for each in api.created.values()]
+    assert told == [("x.dev/v2", "t")] * 3 + [("v1", "p")]
+    assert [name for name, _ in api.calls].count("GET /apis/x.dev") == 1
+
+
+async def test_a_version_that_changes_is_told_in_later_events_and_what_is_not_known_is_the_objects_own() -> None:
+    recorder, api, count = made()
+    api.answer = raising(ApiError(0, "NoAnswer", "refused"), 1)
+    async with running(recorder):
+        recorder.record(GROUP)
+        await asyncio.sleep(1)
+        recorder.record(replace(GROUP, reason="Again"))
+        await asyncio.sleep(61)
+        recorder.record(replace(GROUP, reason="Later"))
+        await asyncio.sleep(1)
+    assert [each["regarding"]["apiVersion"] for each in api.created.values()] == ["x.dev/v1", "x.dev/v2", "x.dev/v2"]
+    assert [name for name, _ in api.calls].count("GET /apis/x.dev") == 3
+    assert count.told == {"written": 3}
