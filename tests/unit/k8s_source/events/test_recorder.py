@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -29,7 +29,7 @@ class Answers:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, float]] = []
-        self.created: dict[str, dict[str, object]] = {}
+        self.created: dict[str, dict[str, Any]] = {}
         self.answer: Callable[[str], None] = lambda _call: None
         self.takes = 0.01
 
