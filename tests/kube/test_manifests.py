@@ -48,6 +48,13 @@ def test_a_component_fits_the_base(installed: Kube, component: str, tmp_path: Pa
     assert found != rendered(DEPLOY / "overlays/single")
 
 
+@pytest.mark.parametrize("folder", [*OVERLAYS[:-1], *COMPONENTS])
+def test_over_the_base_nothing_leaves_a_right_behind(folder: str, tmp_path: Path) -> None:
+    """`kubectl apply` removes no object: what is to give no right any more has to be there, and to give none."""
+    found = rendered(_with(tmp_path, folder) if folder in COMPONENTS else DEPLOY / folder)
+    assert _bindings(rendered(DEPLOY)) - _bindings(found) == set()
+
+
 def test_applied_once_more_nothing_changes(installed: Kube) -> None:
     """The API server writes nothing; kubectl may say "configured" of patches that come to nothing."""
     folder = DEPLOY / "overlays/ha"
@@ -126,6 +133,10 @@ def _pod(deployment: Object) -> Object:
 def _make(server: Kube, pod: Object) -> None:
     path = server.client.path("v1", "Pod", pod["metadata"]["namespace"])
     server.client.request("POST", f"{path}?dryRun=All", pod)
+
+
+def _bindings(objects: list[Object]) -> set[tuple[str, str]]:
+    return {(each["kind"], each["metadata"]["name"]) for each in of_kind(objects, "RoleBinding", "ClusterRoleBinding")}
 
 
 def _with(folder: Path, component: str) -> Path:

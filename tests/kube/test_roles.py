@@ -26,7 +26,10 @@ PEOPLE = {"viewer": "view", "developer": "edit", "owner": "admin"}
 
 @pytest.fixture(scope="module")
 def ruled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
-    """An API server with the roles of the overlay `namespaced`, whose namespace is `shop`, and with people."""
+    """An API server with the roles of the overlay `namespaced`, whose namespace is `shop`, and with people.
+
+    Before that it had those of the base, as after a first try: what an overlay leaves out stays there.
+    """
     if program(CONTROLLERS) is None:
         pytest.skip(f"{CONTROLLERS} is not beside the API server: it aggregates roles")
     server = Kube(tmp_path_factory.mktemp("kube"), controllers=True)
@@ -34,7 +37,8 @@ def ruled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
         server.start()
         for name in (SYSTEM, "shop", "other"):
             server.client.namespace(name)
-        server.apply(list(of_kind(rendered(DEPLOY / "overlays/namespaced"), *ROLES)))
+        for each in (".", "overlays/namespaced"):
+            server.apply(list(of_kind(rendered(DEPLOY / each), *ROLES)))
         server.apply([_binding(person, "ClusterRole", role, "shop") for person, role in PEOPLE.items()])
         _wait(server)
         yield server
