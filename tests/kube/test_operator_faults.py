@@ -12,12 +12,16 @@ from pathlib import Path
 import pytest
 
 from tests.support.counts import long_or_short
+from tests.support.granted import SYSTEM
 from tests.support.kube import StartKube
 from tests.support.kube_audit import AuditLog
 from tests.support.kube_client import RefusedError
 from tests.support.kube_shop import GROUP_VERSION, SLACK, backend, gateway, install, opened, until
+from tests.support.kustomize import DEPLOY, of_kind, rendered
 
 log = logging.getLogger(__name__)
+
+ROLES = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
 
 
 @pytest.mark.timeout(240)
@@ -59,15 +63,19 @@ async def test_the_kind_is_deleted_and_comes_back(own_kube: StartKube, tmp_path:
 
 
 @pytest.mark.timeout(240)
-async def test_a_namespace_is_deleted_with_all_that_is_in_it(own_kube: StartKube, tmp_path: Path) -> None:
+@pytest.mark.parametrize("overlay", ["overlays/ha", "overlays/namespaced"])
+async def test_a_namespace_is_deleted_with_all_that_is_in_it(own_kube: StartKube, tmp_path: Path, overlay: str) -> None:
+    """Also where the right to work in it goes with it: a RoleBinding has no finalizer, and is gone first."""
     kube = await asyncio.to_thread(lambda: own_kube(controllers=True))
     await asyncio.to_thread(install, kube)
-    await asyncio.to_thread(kube.client.namespace, "shop")
+    for each in ("shop", SYSTEM):
+        await asyncio.to_thread(kube.client.namespace, each)
+    await asyncio.to_thread(kube.apply, list(of_kind(rendered(DEPLOY / overlay), *ROLES)))
+    account = await asyncio.to_thread(kube.account_kubeconfig, SYSTEM, "tidegate")
     async with opened(kube, "shop", tmp_path) as shop:
         await shop.apply(*backend("shop"))
-        lease = {"kubernetes": {"leader_election": {"namespace": "default"}, "deprogram_timeout": "20s"}}
-        # As admin: an account would go with its namespace.
-        plane = await shop.plane(source={"kubeconfig": str(kube.kubeconfig)}, settings=lease)
+        lease = {"kubernetes": {"leader_election": {"namespace": SYSTEM}, "deprogram_timeout": "20s"}}
+        plane = await shop.plane(source={"kubeconfig": str(account)}, settings=lease)
         await shop.envoy(plane, "envoy-0")
         await shop.apply(gateway("shop", "edge"))
         await shop.told("edge", "Ready", "True", within=20)
