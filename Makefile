@@ -21,7 +21,7 @@ local := not soak and not kafka and not prometheus and not kube and not cluster 
 # of the two may have nothing to do (pytest's exit code 5). Who has run out of tests takes some of another's (worksteal):
 # some tests wait for long, others compute.
 TIERS := "not envoy" envoy
-tests := $(pytest) -n 3 --dist worksteal
+tests := $(pytest) -n 4 --dist worksteal
 none_is_fine = $(if $(ARGS),|| [ $$? -eq 5 ])
 
 # Each stamp says that the lock file of its name is installed; what `dev` installs includes what `demo` does.

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.feature.fuzzing import fuzz, served
+from tests.support.counts import long_or_short
 
 
 async def _finds_nothing(folder: Path, roles: tuple[str, ...], callers: tuple[str, ...], examples: int) -> None:
@@ -25,12 +26,12 @@ async def _finds_nothing(folder: Path, roles: tuple[str, ...], callers: tuple[st
 
 @pytest.mark.timeout(120)
 async def test_nothing_is_found_without_tokens(tmp_path: Path) -> None:
-    await _finds_nothing(tmp_path, (), ("",), 10)
+    await _finds_nothing(tmp_path, (), ("",), long_or_short(10, 4))
 
 
 @pytest.mark.timeout(120)
 async def test_nothing_is_found_with_tokens(tmp_path: Path) -> None:
-    await _finds_nothing(tmp_path, ("reader", "operator"), ("operator", "reader"), 8)
+    await _finds_nothing(tmp_path, ("reader", "operator"), ("operator", "reader"), long_or_short(8, 3))
 
 
 @pytest.mark.soak
