@@ -57,7 +57,7 @@ def _problems(key: ObjectKey, standing: Standing) -> Iterator[Problem]:
         for each in standing.problems:
             field = f"{each.field}: " if each.field else ""
             # A file that can't be read at all is told once, whatever it declares.
-            what = f"{key} ({each.origin})" if each.origin.kind else f"{each.origin}"
+            what = f"{key}{each.origin.in_file}" if each.origin.kind else f"{each.origin}"
             rest = "its last good form is in force" if standing.object is not None else "it has no good form"
             message = f"{what}: {field}{each.message}; {rest}"
             yield replace(each, message=message, field="")

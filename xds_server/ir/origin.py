@@ -33,3 +33,8 @@ class Origin:
     def identity(self) -> str:
         """Which object it is, as people write it: kind, namespace, name; "" where that is not known."""
         return "/".join(part for part in (self.kind, self.namespace, self.name) if part)
+
+    @property
+    def in_file(self) -> str:
+        """What follows the object's name: ` (file:line)`; nothing where the source has no files."""
+        return f" ({self})" if self.path else ""

@@ -131,4 +131,4 @@ def _kept(read: Read, work: Work, gateway: Gateway) -> list[Place]:
 
 def _holder(origin: Origin) -> str:
     """A gateway by name and place, for people."""
-    return f"{origin.kind} {origin.namespace}/{origin.name} ({origin})"
+    return f"{origin.kind} {origin.namespace}/{origin.name}{origin.in_file}"

@@ -104,6 +104,17 @@ def test_a_second_declaration_is_told(body: Body) -> None:
     assert told(world, "other") == []
 
 
+def test_without_a_file_an_object_is_named_once() -> None:
+    """As one from a cluster: its place would be its name again."""
+    world = World(*ALL)
+    found = decoded(service("cart"))
+    wrong = Problem(
+        Origin("kubernetes", kind="Service", namespace="default", name="cart"), "InvalidValue", "no ports", "spec"
+    )
+    world.engine.update(world.standings.edit({found.key: Standing(found, (wrong,))}))
+    assert told(world) == [("InvalidValue", "Service/default/cart: spec: no ports; its last good form is in force")]
+
+
 def _stand(world: World, found: Object, *duplicates: Problem) -> None:
     world.engine.update(world.standings.edit({found.key: Standing(found, (), duplicates)}))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.support.gateways import (
     HTTP,
     Derivation,
@@ -50,6 +52,14 @@ def test_a_host_belongs_to_the_senior_gateway() -> None:
     found.update(found.gateways.edit({OLD.key: None}))
     assert domains(found)["b.com"] == ["shop/late/lost", "shop/late/both"]
     assert not found.report("late").invalid
+
+
+def test_without_a_file_the_one_that_keeps_a_host_is_named_once() -> None:
+    """As a gateway from a cluster, which has no file: its place would be its name again."""
+    late = gateway(route("lost", gateway="late", hosts=("b.com",)), name="late", created="2025-06-01")
+    old = replace(OLD, origin=replace(OLD.origin, path="", document=0, line=0))
+    (problem,) = derived(late, old, backend("orders", "10.0.0.1")).report("late").invalid
+    assert problem.message == "host 'b.com' on http-8080 is kept by DynamicGateway shop/web; not served for it: lost"
 
 
 def test_a_port_belongs_to_the_senior_gateway_and_its_protocol() -> None:
