@@ -58,8 +58,8 @@ class KubernetesEntry(Section):
     """Kubeconfig file; none: the pod's service account, else the user's default kubeconfig."""
     context: Annotated[str, Field(min_length=1)] | None = None
     """Context of the kubeconfig; none: its current one."""
-    namespaces: tuple[Namespace, ...] = ()
-    """Namespaces to watch; none: all."""
+    namespaces: Annotated[tuple[Namespace, ...], Field(min_length=1)] = ()
+    """Namespaces to watch; none: all. An empty list is refused, since it would not say which of the two is meant."""
     label_selector: Annotated[str, AfterValidator(_selector)] | None = None
     """Labels that a DynamicGateway must have to be read, as `kubectl get -l` takes them; none: all are read."""
     gateway_class_controller: str = "tidegate.dev/gateway-controller"

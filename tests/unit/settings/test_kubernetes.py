@@ -34,6 +34,13 @@ def test_a_namespace_is_named_as_namespaces_are(faults: Faults) -> None:
     assert 'sources[0].namespaces[1]: found "Shop", expected the name of a namespace' in line
 
 
+def test_all_namespaces_are_meant_by_naming_none(faults: Faults, load_text: Load) -> None:
+    (line,) = faults("sources: [{kind: kubernetes, namespaces: []}]")
+    assert "sources[0].namespaces: found" in line
+    assert "at least 1" in line
+    assert _entry(load_text, "label_selector: a").namespaces == ()
+
+
 def test_there_is_one_cluster_at_most(faults: Faults) -> None:
     (line,) = faults("sources: [{kind: kubernetes}, {kind: files, path: a}, {kind: kubernetes, context: b}]")
     assert line.endswith("sources: found a list, expected at most one entry of kind kubernetes")
