@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
 
 from tests.conformance.client import Stream
 from tests.support.kube import StartKube
-from tests.support.kube_audit import AuditLog
+from tests.support.kube_audit import AuditLog, Written
 from tests.support.kube_client import Object
 from tests.support.kube_shop import SLACK, Shop, backend, gateway, install, opened, until
 
@@ -20,7 +21,8 @@ KIND = "dynamicgateways"
 SERVED = 1.0
 """Seconds within which each Envoy has a route."""
 
-TAKEOVER = 3.0 + 0.5 * 2.2
+DURATION = 3.0
+TAKEOVER = DURATION + 0.5 * 2.2
 """Seconds of a lease, and until it is tried for the next time; see `kube_shop.LEASE`."""
 
 
@@ -40,6 +42,11 @@ async def served(streams: list[Stream], name: str, began: float) -> None:
 async def writers(audit: AuditLog, shop: Shop) -> list[int]:
     """Which of the planes have written a status."""
     return [place for place, each in enumerate(shop.credentials) if audit.writes(each, f"{KIND}/status")]
+
+
+def leases(audit: AuditLog, credential: str) -> list[Written]:
+    """The writes of the Lease that went well."""
+    return [each for each in audit.writes(credential, "leases") if each.code == HTTPStatus.OK]
 
 
 @pytest.mark.timeout(240)
@@ -66,11 +73,13 @@ async def test_k46_followers_serve_and_the_leader_writes(own_kube: StartKube, tm
         await leader.child.wait(10)
         await shop.apply(gateway("default", "second"))
         await served(streams[1:], "second", began)
-        assert await writers(audit, shop) == [0], "nobody may write in the gap"
         for name in ("left", "second"):
             await shop.told(name, "Accepted", "True", within=TAKEOVER + 2)
         before, after = (audit.writes(each, KIND) for each in shop.credentials)
         assert before[-1].ended < after[0].began
+        last, taken = leases(audit, shop.credentials[0])[-1], leases(audit, shop.credentials[1])[0]
+        assert taken.began - last.began >= DURATION, "its lease lasts as long as it says"
+        assert after[0].began > taken.began, "nobody may write in the gap"
         assert after[0].began - killed < TAKEOVER * SLACK
         assert {each.name for each in after if each.what.endswith("/status")} >= {"second"}
         written = [each.name for each in after if each.what.endswith("/status")]

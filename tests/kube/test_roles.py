@@ -40,7 +40,8 @@ def ruled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
         for each in (".", "overlays/namespaced"):
             server.apply(list(of_kind(rendered(DEPLOY / each), *ROLES)))
         server.apply([_binding(person, "ClusterRole", role, "shop") for person, role in PEOPLE.items()])
-        _wait(server)
+        for person, verb in (("viewer", "get"), ("developer", "create"), ("owner", "create")):
+            _until_may(server, person, verb, GATEWAYS, "shop")
         yield server
     finally:
         server.stop()
@@ -99,9 +100,9 @@ def test_the_infrastructure_provider_upgrades_and_declares_nothing(ruled: Kube) 
     ruled.apply([_binding("provider", "ClusterRole", "tidegate-infrastructure-provider", "")])
     ruled.apply([_binding("provider", "Role", "tidegate-infrastructure-provider", SYSTEM)])
     crds = "apiextensions.k8s.io/customresourcedefinitions"
-    assert _may(ruled, "provider", "patch", crds, name="dynamicgateways.gateway.tidegate.dev")
+    _until_may(ruled, "provider", "patch", crds, name="dynamicgateways.gateway.tidegate.dev")
     assert not _may(ruled, "provider", "patch", crds, name="gateways.gateway.networking.k8s.io")
-    assert _may(ruled, "provider", "patch", "apps/deployments", SYSTEM)
+    _until_may(ruled, "provider", "patch", "apps/deployments", SYSTEM)
     assert not any(_may(ruled, "provider", verb, GATEWAYS, "shop") for verb in WRITES)
 
 
@@ -125,6 +126,8 @@ def _may(server: Kube, user: str, verb: str, resource: str, namespace: str = "",
 def _let_operate(server: Kube) -> None:
     server.apply([_binding("operator", "ClusterRole", "tidegate-cluster-operator", "")])
     server.apply([_binding("operator", "Role", "tidegate-cluster-operator", SYSTEM)])
+    _until_may(server, "operator", "list", GATEWAYS, "other")
+    _until_may(server, "operator", "create", "/pods/portforward", SYSTEM)
 
 
 def _binding(person: str, kind: str, role: str, namespace: str) -> Object:
@@ -139,8 +142,9 @@ def _binding(person: str, kind: str, role: str, namespace: str) -> Object:
     }
 
 
-def _wait(server: Kube) -> None:
+def _until_may(server: Kube, user: str, verb: str, resource: str, namespace: str = "", *, name: str = "") -> None:
+    """Wait until a user may: an API server takes its time to know roles and bindings that were just made."""
     deadline = time.monotonic() + 20 * SLACK
-    while not _may(server, "viewer", "get", GATEWAYS, "shop") or not _may(server, "owner", "create", GATEWAYS, "shop"):
-        assert time.monotonic() < deadline, "roles are not aggregated"
-        time.sleep(0.1)
+    while not _may(server, user, verb, resource, namespace, name=name):
+        assert time.monotonic() < deadline, f"{user} may not {verb} {resource} in {namespace or 'all namespaces'}"
+        time.sleep(0.05)
