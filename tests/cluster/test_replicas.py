@@ -35,8 +35,16 @@ async def test_all_pods_are_replaced_and_no_request_fails(cluster: Cluster, name
         await answered_by(sending, "checkout")
         await cluster.ask("-n", namespace, "rollout", "restart", f"deployment/{deployment}")
         await cluster.ask("-n", namespace, "rollout", "status", f"deployment/{deployment}")
-        await asyncio.sleep(12)  # The last one ends.
+        await until(
+            lambda: _none_ends(cluster, namespace), within=40 * SLACK, what="the last one has ended", interval=1
+        )
+        await asyncio.sleep(2)
     assert sending.failed == 0, sending.failures()
+
+
+async def _none_ends(cluster: Cluster, namespace: str) -> bool:
+    items = (await asyncio.to_thread(cluster.get, "-n", namespace, "pods"))["items"]
+    return not any("deletionTimestamp" in each["metadata"] for each in items)
 
 
 async def _leader(cluster: Cluster) -> str | None:
