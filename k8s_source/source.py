@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from k8s_source.client.resource import DYNAMIC_GATEWAYS
@@ -16,6 +16,7 @@ from xds_server.ir.objects import Object
 from xds_server.ir.origin import Origin
 from xds_server.ir.problem import Problem
 from xds_server.sources.base import Sink
+from xds_server.sources.turns import Turns
 
 NAME = "kubernetes"
 """The name of the source: there is one cluster at most."""
@@ -40,6 +41,8 @@ class KubernetesSource:
         self._informers = informers
         self._sink: Sink | None = None
         self._is_whole = False
+        self._late: dict[str, Unit | None] | None = None
+        """What has changed while the whole is made that is handed over first; None at other times."""
         self._failure: Problem | None = None
         self._telling: asyncio.TimerHandle | None = None
         for each in informers:
@@ -47,14 +50,27 @@ class KubernetesSource:
 
     async def run(self, sink: Sink) -> None:
         """Hand over everything once all kinds are read, then each change, until cancelled."""
-        self._sink, self._is_whole, self._failure = sink, False, None
+        self._sink, self._is_whole, self._late, self._failure = sink, False, None, None
         self._look()
         for each in self._informers:
             await each.synced.wait()
-        sink.replace([unit for each in self._informers for unit in _units(each)])
-        sink.synced()
-        self._is_whole = True
+        await self._hand_over_all(sink)
         await asyncio.Event().wait()  # until cancelled; changes come by `_changed`
+
+    async def _hand_over_all(self, sink: Sink) -> None:
+        """Hand over what there is at one moment, and in the same turn of the loop what has changed while that was made."""
+        items = [(each.resource.kind, item) for each in self._informers for item in each.store.items()]
+        units: list[Unit] = []
+        turns = Turns()
+        late = self._late = dict[str, Unit | None]()
+        for kind, item in items:
+            if (unit := _unit(kind, item)) is not None:
+                units.append(unit)
+            await turns.take()
+        sink.replace(units)
+        _hand_over(sink, late)
+        sink.synced()
+        self._is_whole, self._late = True, None
 
     def objects(self) -> list[Object]:
         """All that is declared now; from any thread."""
@@ -62,12 +78,13 @@ class KubernetesSource:
         return [body for body in bodies if isinstance(body, Object)]
 
     def _changed(self, kind: str, changes: Sequence[Change[Body]]) -> None:
-        if self._sink is None or not self._is_whole:
+        if self._sink is None or not (self._is_whole or self._late is not None):
             return
         units = {_key(kind, each.key): _unit(kind, each.after) for each in changes if _is_told(kind, each)}
-        if units:
-            removed = [key for key, unit in units.items() if unit is None]
-            self._sink.replace([unit for unit in units.values() if unit is not None], removed)
+        if self._late is not None:
+            self._late.update(units)
+        else:
+            _hand_over(self._sink, units)
 
     def _look(self) -> None:
         """A kind's condition has changed: have it told soon, since what ails one most often ails others too."""
@@ -93,9 +110,10 @@ class KubernetesSource:
         return Problem(Origin(self.name, api_version=first.api_version, kind=first.kind), "NotReadable", message)
 
 
-def _units(informer: Informer[Declared] | Informer[Stated]) -> Iterator[Unit]:
-    kind = informer.resource.kind
-    return (unit for item in informer.store.items() if (unit := _unit(kind, item)) is not None)
+def _hand_over(sink: Sink, units: Mapping[str, Unit | None]) -> None:
+    if units:
+        removed = [key for key, unit in units.items() if unit is None]
+        sink.replace([unit for unit in units.values() if unit is not None], removed)
 
 
 def _unit(kind: str, item: Item[Body] | None) -> Unit | None:

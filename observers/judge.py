@@ -203,7 +203,8 @@ class Judge:
         return Conclusion(state.verdict, state.since, state.was_over)
 
     def _verdict(self, route: RouteKey) -> Verdict:
-        found = self.conclusion(route)
+        case = self._cases.get(route)
+        found = case.state if case is not None else self._restored.get(route)
         return found.verdict if found is not None else Verdict.NORMAL
 
     def _follow(self, route: RouteKey, watch: Watch | None) -> set[str]:

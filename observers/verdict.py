@@ -37,7 +37,7 @@ def observe(state: State, rule: Rule, observation: Observation, now: float) -> S
     """Take an observation in. One that is unknown changes no verdict; one with the old `sampled` is no new sample."""
     value = value_of(observation, rule)
     if value is None:
-        return Step(state._replace(newest=None), None)
+        return Step(state if state.newest is None else state._replace(newest=None), None)
     verdict, since, was_over, row, sampled, _ = state
     if observation.sampled != sampled:
         row = row + 1 if value > rule.threshold else 0

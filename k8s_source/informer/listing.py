@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import Generic, TypeVar
 
@@ -12,27 +11,12 @@ from k8s_source.client.errors import ApiError
 from k8s_source.informer.item import Item, ItemKey
 from k8s_source.informer.target import Target, Tools, View
 from k8s_source.informer.wire import BROKEN, object_of, page_of
+from xds_server.sources.turns import Turns
 
 T = TypeVar("T")
 
 LIST_TIMEOUT = 60.0
 """Seconds for a page of a list, as API servers have it (`--request-timeout`); also for a silence in a streamed one."""
-
-SLICE = 0.002
-"""Seconds of decoding after which others of the event loop have a turn."""
-
-
-class Turns:
-    """Gives others of the event loop a turn now and then. The loop's own time stands still within a turn (uvloop)."""
-
-    def __init__(self) -> None:
-        self._began = time.perf_counter()
-
-    async def take(self) -> None:
-        """Let others run if it has been long enough."""
-        if time.perf_counter() - self._began >= SLICE:
-            await asyncio.sleep(0)
-            self._began = time.perf_counter()
 
 
 class Listing(Generic[T]):

@@ -10,11 +10,12 @@ from typing import Generic, TypeVar
 
 from k8s_source.client.errors import ApiError
 from k8s_source.informer.condition import Phase
-from k8s_source.informer.listing import LIST_TIMEOUT, Listing, Turns
+from k8s_source.informer.listing import LIST_TIMEOUT, Listing
 from k8s_source.informer.plan import SHORT, SILENT, Plan
 from k8s_source.informer.target import Target, Tools, View
 from k8s_source.informer.watchdog import MARGIN, QUIET, Watchdog
 from k8s_source.informer.wire import Event, bookmark_of, event_of, object_of
+from xds_server.sources.turns import Turns
 
 T = TypeVar("T")
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
-import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 
 import pytest
 
 from tests.conformance.wire import BOTH
+from tests.scale.holds import GROSS, Holds, watched
 from tests.scale.joined import Joined
 from tests.scale.piped import Piped, piped, unit
 from tests.scale.scaling import scaled
@@ -22,40 +20,8 @@ from xds_server.ir.declared import Unit
 
 PER_FILE = 100
 STREAMS = 20
-GOAL = 0.05
-"""Seconds that the loop may be held, by the design."""
-
-GROSS = 0.25
-"""Seconds by which this test fails: it has other company than the design."""
 
 log = logging.getLogger(__name__)
-
-
-class Holds:
-    """How long the loop was held, in seconds of this process's own time: what others take of the machine is no hold."""
-
-    def __init__(self) -> None:
-        self.longest = 0.0
-        self.over = 0
-
-    async def watch(self) -> None:
-        """Look every millisecond."""
-        while True:
-            before = time.process_time()
-            await asyncio.sleep(0.001)
-            held = time.process_time() - before
-            self.longest = max(self.longest, held)
-            self.over += held > GOAL
-
-
-@asynccontextmanager
-async def _watched() -> AsyncIterator[Holds]:
-    holds = Holds()
-    task = asyncio.create_task(holds.watch())
-    try:
-        yield holds
-    finally:
-        task.cancel()
 
 
 def _units(count: int, mark: int) -> list[Unit]:
@@ -82,7 +48,7 @@ async def _publish(server: Piped, units: list[Unit]) -> Holds:
     async def done() -> bool:
         return group.current is not before and server.inside.in_sync()
 
-    async with _watched() as holds:
+    async with watched() as holds:
         server.feed.replace(units)
         await until(done, within=100, what="everything is accepted", interval=0.2)
     return holds

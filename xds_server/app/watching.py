@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import structlog
@@ -17,6 +17,7 @@ from xds_server.ir.facts import Conclusion, FactChanges, Observation, Query, Rea
 from xds_server.ir.gateway import GatewayKey
 from xds_server.snapshot.pipeline import Pipeline
 from xds_server.snapshot.seeds import NOTHING_DECLARED
+from xds_server.sources.turns import Turns, in_turns
 from xds_server.status.brake import Brake
 from xds_server.status.gateway_book import GatewayBook
 from xds_server.status.gateways import Readings
@@ -26,9 +27,6 @@ _log = structlog.get_logger()
 
 _LOOK = 1.0
 """Seconds between looks at conditions that may have changed: so exact are the times of their transitions."""
-
-_SLICE = 0.002
-"""Seconds of looking after which others get their turn."""
 
 
 class Watching:
@@ -54,6 +52,9 @@ class Watching:
         self._brake = brake
         self._touched = touched
         self._is_settled = False
+        self._unremembered: dict[RouteKey, None] = {}
+        """Routes of which another verdict was reached than is remembered."""
+        self._reached = asyncio.Event()
         self._observers = {each.name: each for each in reversed(observers)}
         self.judge = Judge(
             time.time,
@@ -92,13 +93,16 @@ class Watching:
             async with asyncio.TaskGroup() as tasks:
                 for observer in self._observers.values():
                     tasks.create_task(run_observer(observer, self.judge.take))
+                tasks.create_task(self._keep_remembering())
                 await self._follow_conditions()
         finally:
+            for _ in self._remember():
+                pass
             self.book.close()
 
     async def _follow_conditions(self) -> None:
         await self._pipeline.synced.wait()
-        self.book.begin()
+        await in_turns(self.book.begin())
         while True:
             try:
                 self._settle()
@@ -109,11 +113,22 @@ class Watching:
             await asyncio.sleep(_LOOK)
 
     async def _look(self) -> None:
-        since = time.monotonic()
+        turns = Turns()
         for _ in self.book.look():
-            if time.monotonic() - since > _SLICE:
-                await asyncio.sleep(0)
-                since = time.monotonic()
+            await turns.take()
+
+    async def _keep_remembering(self) -> None:
+        while True:
+            await self._reached.wait()
+            self._reached.clear()
+            await in_turns(self._remember())
+
+    def _remember(self) -> Iterator[None]:
+        """Remember what is concluded of routes by now: a step for each."""
+        while self._unremembered:
+            route, _ = self._unremembered.popitem()
+            self._memory.conclude(route, self.judge.conclusion(route))
+            yield
 
     def _settle(self) -> None:
         """Forget what was restored of routes that are gone, unless some of what there was can't be read yet."""
@@ -126,14 +141,17 @@ class Watching:
             self._memory.settle()
             self.judge.settled()
 
-    def _derived(self, outcome: Outcome) -> None:
+    def _derived(self, outcome: Outcome) -> Iterator[None]:
+        """Take it in, in steps; no decision is remembered before the verdict that it follows."""
         self.judge.follow(outcome.watches)
         self._touched(outcome.watches.keys())
-        self.book.take(outcome.reports)
+        yield
+        yield from self._remember()
+        yield from self.book.take(outcome.reports)
 
     def _judged(self, verdicts: Mapping[RouteKey, Verdict]) -> None:
-        for route in verdicts:
-            self._memory.conclude(route, self.judge.conclusion(route))
+        self._unremembered.update(dict.fromkeys(verdicts))
+        self._reached.set()
         edited = {route: place for route in verdicts if (place := self._edited_in(route))}
         if edited:
             self._pipeline.observe(FactChanges(edited=edited))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -27,6 +27,7 @@ from xds_server.snapshot.groups import Groups
 from xds_server.snapshot.meter import Meter, Trace, Traced
 from xds_server.snapshot.objects import NOTHING_GOOD, LastGood
 from xds_server.snapshot.snapshot import Change, Hold, Snapshot
+from xds_server.sources.turns import in_turns
 
 _log = structlog.get_logger()
 
@@ -43,8 +44,12 @@ Emit = Callable[[EventKind, dict[str, object]], object]
 Keep = Callable[[Snapshot], None]
 """Has a snapshot stored, without waiting for it."""
 
-Told = Callable[[Outcome], None]
-"""Takes what came of a round beside snapshots; called on the event loop, after these are published."""
+Told = Callable[[Outcome], Iterable[None] | None]
+"""Takes what came of a round beside snapshots; called on the event loop, after these are published.
+
+Who has much to do gives it back as steps, between which others of the loop have turns. All are taken before the next
+round.
+"""
 
 
 class Pipeline:
@@ -137,7 +142,7 @@ class Pipeline:
             snapshots, kept = await asyncio.to_thread(
                 self._assembler.govern, switches, frozen, Change("switch", why), time.time(), only
             )
-            self._settle(snapshots, started, started)
+            await self._settle(snapshots, started, started)
         return kept
 
     @property
@@ -207,18 +212,18 @@ class Pipeline:
         for rank, feed in synced:
             feed.problems = self._assembler.problems(rank, feed.name)
             feed.objects = self._assembler.objects(rank)
-        self._settle(snapshots, first, started)
+        await self._settle(snapshots, first, started)
         if is_whole:
             self._groups.set_synced()
             self.synced.set()
         self._report()
         self._note_taken_in(handed)
 
-    def _settle(self, snapshots: Sequence[Snapshot], first: float, started: float) -> None:
+    async def _settle(self, snapshots: Sequence[Snapshot], first: float, started: float) -> None:
         """Publish and tell what came of a round."""
         self._publish_all(snapshots, first, started)
         self._note_behind()
-        self._tell(self._assembler.derived)
+        await in_turns(self._tell(self._assembler.derived))
         for (group, url, name), fault in self._assembler.faults.items():
             _log.error("assembly_failed", group=group, type=url, name=name, exc_info=fault)
             self._stumble(fault)
@@ -239,15 +244,16 @@ class Pipeline:
                 self._publish(snapshot, trace)
         self._meter.push_latency(time.monotonic() - first)
 
-    def _tell(self, made: Round) -> None:
+    def _tell(self, made: Round) -> Iterator[None]:
         for fault in made.faults:
             _log.error("derivation_failed", item=f"{fault.collection} {fault.key}", exc_info=fault.error)
         if made.outcome:
             for told in self._followers:
                 try:
-                    told(made.outcome)
+                    yield from told(made.outcome) or ()
                 except Exception:  # noqa: BLE001 - a fault in what follows must not end what is served
                     _log.exception("outcome_not_taken")
+                yield
 
     def _note_taken_in(self, handed: int) -> None:
         self._taken_in = handed

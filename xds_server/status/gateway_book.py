@@ -87,36 +87,42 @@ class GatewayBook:
         tracker.follow_moves(self._moved.add)
         replicas.follow(self._told_elsewhere)
 
-    def take(self, changes: Mapping[GatewayKey, GatewayReport | None]) -> None:
-        """Take in what derivation reports anew, once it is published; None for a gateway that is gone.
+    def take(self, changes: Mapping[GatewayKey, GatewayReport | None]) -> Iterator[None]:
+        """Take in what derivation reports anew, once it is published; None for a gateway that is gone. A step for each.
 
         Until `begin` is called no decision is remembered or told: of half a world others come than of all of it.
         """
         for key, report in changes.items():
-            before = self._reports.get(key)
-            self._forget_routes(before, report)
-            if before is not None:
-                self._by_group[before.group].discard(key)
-            if report is None:
-                if before is not None:
-                    self._leave(key, before.group)
-                self._reports.pop(key, None)
-                self._conditions.pop(key, None)
-                self._last.pop(key, None)
-                continue
-            self._reports[key] = report
-            self._by_group.setdefault(report.group, set()).add(key)
-            self._dirty.add(key)
-            if self._is_whole:
-                self._decide(report)
+            self._take(key, report)
+            yield
         self._by_group = {group: keys for group, keys in self._by_group.items() if keys}
         self._transitions.flush()
 
-    def begin(self) -> None:
-        """Remember and tell decisions from now on: all sources have said what there is."""
-        self._is_whole = True
-        for report in self._reports.values():
+    def _take(self, key: GatewayKey, report: GatewayReport | None) -> None:
+        before = self._reports.get(key)
+        self._forget_routes(before, report)
+        if before is not None:
+            self._by_group[before.group].discard(key)
+        if report is None:
+            if before is not None:
+                self._leave(key, before.group)
+            for kept in (self._reports, self._conditions, self._last):
+                kept.pop(key, None)
+            return
+        self._reports[key] = report
+        self._by_group.setdefault(report.group, set()).add(key)
+        self._dirty.add(key)
+        if self._is_whole:
             self._decide(report)
+
+    def begin(self) -> Iterator[None]:
+        """Remember and tell decisions from now on: all sources have said what there is. A step for each gateway."""
+        self._is_whole = True
+        for key in tuple(self._reports):
+            report = self._reports.get(key)  # the newest: others come and go between two steps
+            if report is not None:
+                self._decide(report)
+            yield
         self._transitions.flush()
 
     def noted(self, routes: Iterable[RouteKey]) -> None:

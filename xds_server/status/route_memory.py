@@ -13,6 +13,7 @@ Keep = Callable[[RouteKey, Kept | None], None]
 """Has that of a route stored, or nothing of it any more."""
 
 _GOOD = (Choice.PRIMARY, Choice.DEGRADED)
+_NOTHING = Kept()
 
 
 class RouteMemory:
@@ -39,11 +40,12 @@ class RouteMemory:
 
     def of(self, route: RouteKey) -> Kept:
         """What is remembered of a route."""
-        return self._kept.get(route, Kept())
+        return self._kept.get(route, _NOTHING)
 
     def conclude(self, route: RouteKey, conclusion: Conclusion | None) -> None:
         """Remember a verdict."""
-        self._set(route, replace(self.of(route), conclusion=conclusion))
+        kept = self.of(route)
+        self._set(route, Kept(conclusion, kept.decision, kept.since, kept.good))
 
     def decide(self, route: RouteKey, decision: Decision) -> Decision | None:
         """Remember a decision; the one before, None for a route that is new. Another reason alone moves no `since`."""
@@ -55,7 +57,7 @@ class RouteMemory:
         stays = before is not None and (before.choice, before.backend) == (decision.choice, decision.backend)
         since = kept.since if stays else self._clock()
         good = decision if decision.choice in _GOOD else kept.good
-        self._set(route, replace(kept, decision=decision, since=since, good=good))
+        self._set(route, Kept(kept.conclusion, decision, since, good))
         return before
 
     def forget(self, route: RouteKey) -> None:
@@ -70,7 +72,7 @@ class RouteMemory:
             self.forget(route)
 
     def _set(self, route: RouteKey, kept: Kept) -> None:
-        if kept == Kept():
+        if kept == _NOTHING:
             self.forget(route)
             return
         self._kept[route] = kept

@@ -11,10 +11,10 @@ from xds_server.ir.decision import Decision
 from xds_server.ir.events import EventKind
 from xds_server.ir.facts import Reading, RouteKey
 
-_AT_ONCE = 200
-"""Transitions that are told at once; followers of events and the disk must keep up with thousands of routes."""
+_AT_ONCE = 50
+"""Transitions that are told, and logged, at once; followers of events and the disk must keep up with thousands of routes."""
 
-_REST = 0.05
+_REST = 0.0125
 """Seconds until more are told."""
 
 Emit = Callable[[EventKind, Mapping[str, object]], object]

@@ -185,8 +185,8 @@ class World:
             replicas=self.replicas,
             clock=lambda: NOW,
         )
-        self.book.begin()
-        self.book.take({GATEWAY: self.gateway()})
+        list(self.book.begin())
+        list(self.book.take({GATEWAY: self.gateway()}))
         self.stored = 0
         self.not_ready: str | None = None
         self.reports: Sequence[SourceReport] = (self.source(),)

@@ -53,9 +53,9 @@ def test_news_are_what_is_said(change: str) -> None:
     if change == "decision":
         world.take(orders=DEGRADED)
     elif change == "fault":
-        world.book.take({KEY: report({"orders": HEALTHY}, invalid=(problem("Wrong", "it is wrong"),))})
+        list(world.book.take({KEY: report({"orders": HEALTHY}, invalid=(problem("Wrong", "it is wrong"),))}))
     elif change == "generation":
-        world.book.take({KEY: report({"orders": HEALTHY}, applied="other")})
+        list(world.book.take({KEY: report({"orders": HEALTHY}, applied="other")}))
     else:
         world.tracker.joined(FakeNode("envoy-0"))
     world.look()
@@ -68,7 +68,7 @@ def test_one_that_comes_back_as_it_was_is_news_to_who_missed_it() -> None:
     for _ in range(2):
         world.take(orders=HEALTHY)
         world.look()
-        world.book.take({KEY: None})
+        list(world.book.take({KEY: None}))
         assert states.get(KEY) is None
     assert told == [("shop/edge", True)] * 2
 
@@ -93,7 +93,7 @@ def test_nothing_is_known_before_all_sources_have_spoken() -> None:
     states, _ = followed(world, is_synced=False)
     world.take(orders=HEALTHY)
     assert states.get(KEY) is None
-    world.book.take({KEY: None})
+    list(world.book.take({KEY: None}))
     assert not states.is_deprogrammed(KEY), "who knows what else there is"
     assert followed(world)[0].is_deprogrammed(KEY)
 
@@ -103,9 +103,9 @@ def test_gateways_that_are_gone_are_forgotten() -> None:
     states, told = followed(world)
     for number in range(2500):
         key = GatewayKey("shop", f"gateway-{number}")
-        world.book.take({key: replace(report({}), key=key)})
+        list(world.book.take({key: replace(report({}), key=key)}))
         world.look()
-        world.book.take({key: None})
+        list(world.book.take({key: None}))
     assert len(told) == 2500
     assert len(states._told) <= 1001
 

@@ -20,6 +20,7 @@ from k8s_source.source import GATHER, KubernetesSource
 from tests.unit.k8s_source.manifests import Body, gateway, route, service
 from xds_server.ir.declared import Unit
 from xds_server.ir.problem import Problem
+from xds_server.sources import turns
 
 EDGE, CART = "DynamicGateway/default/shop", "Service/default/cart"
 
@@ -35,7 +36,7 @@ class Sink:
         self.told.append(({unit.key for unit in units}, set(removed)))
         self.units.update({unit.key: unit for unit in units})
         for key in removed:
-            del self.units[key]
+            self.units.pop(key, None)  # one that came and went at once was never told
 
     def synced(self) -> None:
         self.told.append("synced")
@@ -122,6 +123,46 @@ async def test_all_is_handed_over_at_once_when_every_kind_is_read(world: World) 
     await asyncio.sleep(0.01)
     services = {CART, "Service/default/basket", "Service/default/late"}
     assert world.sink.told == [({*services, EDGE}, set()), "synced"]
+
+
+async def test_the_whole_is_made_in_turns_and_handed_over_as_it_is_in_the_end(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With slices of no length others have a turn after each object: what changes meanwhile is not lost, nor told too early."""
+    monkeypatch.setattr(turns, "SLICE", 0.0)
+    names = [f"s{number:03}" for number in range(100)]
+    world.services.listed(service(), *map(service, names))
+    world.gateways.listed(gateway(route()))
+    for number in range(10):
+        await world.services.has(service(f"new-{number}"))
+        await world.services.lost(service(names[number]))
+    await world.services.lost(service("new-0"))
+    assert world.sink.told == []
+    await asyncio.sleep(0.1)
+    assert world.sink.told[-1] == "synced"
+    assert len(world.sink.told) == 3, "the whole, and what had changed meanwhile"
+    services = {f"Service/default/{each}" for each in (*names[10:], *(f"new-{number}" for number in range(1, 10)))}
+    assert world.sink.units.keys() == {CART, EDGE, *services}
+    await world.services.lost(service())
+    assert world.sink.told[-1] == (set(), {CART})
+
+
+async def test_a_source_that_is_run_again_hands_over_what_is_by_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "SLICE", 0.0)
+    world = World()
+    world.services.listed(*(service(f"s{number}") for number in range(100)))
+    world.gateways.listed(gateway(route()))
+    first = asyncio.create_task(world.source.run(world.sink))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait([first])
+    assert world.sink.told == []
+    await world.services.lost(service("s0"))
+    again = asyncio.create_task(world.source.run(world.sink))
+    await asyncio.sleep(0.1)
+    assert world.sink.units.keys() == {EDGE, *(f"Service/default/s{number}" for number in range(1, 100))}
+    again.cancel()
 
 
 async def test_a_kind_that_is_not_there_is_read_and_empty(world: World) -> None:

@@ -65,7 +65,7 @@ class World:
         parts = (self.groups, self.tracker, self.memory, self.reading, transitions)
         self.book = GatewayBook(*parts, replicas=self.replicas, clock=self.clock)
         if is_whole:
-            self.book.begin()
+            list(self.book.begin())
 
     def reading(self, route: RouteKey) -> Reading | None:
         return self.readings(route)
@@ -80,7 +80,7 @@ class World:
         return sum(1 for _ in self.book.look())
 
     def take(self, **decisions: Decision) -> None:
-        self.book.take({KEY: report(decisions)})
+        list(self.book.take({KEY: report(decisions)}))
 
     def entries(self) -> list[Entry]:
         return [each for each in reversed(self.audit.page(None, 10_000)[0]) if each.action is Action.DEGRADATION]
@@ -173,7 +173,7 @@ def test_nothing_is_decided_before_the_world_is_whole() -> None:
     world.take(orders=DEGRADED, mail=REJECTED)
     assert (world.entries(), world.stored) == ([], {})
     assert [each.since for each in world.shown().routes] == [NOW - 500, NOW]
-    world.book.begin()
+    list(world.book.begin())
     assert [each.target for each in world.entries()] == ["shop/edge/mail"]
 
 
@@ -188,7 +188,7 @@ def test_what_is_gone_is_forgotten(world: World) -> None:
     world.take(orders=DEGRADED, mail=HEALTHY)
     world.take(mail=HEALTHY)
     assert world.stored["orders"] is None
-    world.book.take({KEY: None})
+    list(world.book.take({KEY: None}))
     assert world.stored["mail"] is None
     assert world.book.get(KEY) is None
     assert world.book.keys() == []
@@ -316,7 +316,7 @@ def test_a_gateway_is_gone_from_envoys_once_all_have_let_go_of_it(world: World) 
     group.publish(made)
     world.take(orders=HEALTHY)
     assert not world.book.is_deprogrammed(KEY), "it is declared"
-    world.book.take({KEY: None})
+    list(world.book.take({KEY: None}))
     assert not world.book.is_deprogrammed(KEY), "it is served"
     group.publish(Snapshot("default", 3, NOW))
     assert world.book.is_deprogrammed(KEY), "nobody is there"

@@ -71,8 +71,9 @@ class DecisionFile:
         self.writer.add(route)
 
     def _write(self, _changed: Sequence[RouteKey]) -> None:
-        with self._lock:
-            records = [_Record(route, kept) for route, kept in self._kept.items()]
+        with self._lock:  # for a moment: the event loop waits for it
+            found = list(self._kept.items())
+        records = [_Record(route, kept) for route, kept in found]
         write_whole(self._path, msgspec.json.encode(_Content(_FORM, records)))
 
     def _read(self) -> None:
