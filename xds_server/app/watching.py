@@ -164,8 +164,10 @@ class Watching:
 
     def _edited_in(self, route: RouteKey) -> str:
         """Where the gateway stands whose edit changed a verdict, "" where the value did."""
+        if not self.judge.follows_an_edit(route):
+            return ""
         origin = self.book.origin(GatewayKey(route.namespace, route.gateway))
-        return str(origin) if origin is not None and self.judge.follows_an_edit(route) else ""
+        return str(origin) if origin is not None else ""
 
     def _reading(self, route: RouteKey) -> Reading | None:
         found = self.judge.reading(route)

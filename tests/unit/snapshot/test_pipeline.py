@@ -3,32 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 
+import pytest
+
 from tests.unit.snapshot.test_last_good import batch, names, served, site, unit
+from xds_server.derive.outcome import Outcome
 from xds_server.ir.declared import NativeDocument, Unit
 from xds_server.ir.events import EventKind
+from xds_server.ir.facts import FactChanges
+from xds_server.ir.gateway import GatewayKey
+from xds_server.ir.objects import ObjectKey, Standing
 from xds_server.ir.origin import Origin
+from xds_server.ir.switches import FrozenRoutes, Switches
 from xds_server.snapshot.assemble import Assembler
+from xds_server.snapshot.compile import Address
+from xds_server.snapshot.derivation import Deriving, Round
 from xds_server.snapshot.feed import Feed
 from xds_server.snapshot.groups import Group, Groups
 from xds_server.snapshot.pipeline import Coalesce, Pipeline
 from xds_server.snapshot.snapshot import Snapshot
+from xds_server.sources import turns
 from xds_server.telemetry.metrics import Metrics
 from xds_server.translate.native import decode
 from xds_server.translate.prune import prune_routes
+from xds_server.wire.resource import Resource
+
+
+class Nothing:
+    """Derives no resource, and says of each round that there is something to follow."""
+
+    resources: Mapping[Address, Resource] = {}
+
+    def update(self, _objects: Mapping[ObjectKey, Standing | None], _facts: FactChanges) -> Round:
+        return Round(outcome=Outcome({GatewayKey("default", "gone"): None}))
+
+    def govern(self, _switches: Switches, frozen: FrozenRoutes) -> FrozenRoutes:
+        return frozen
 
 
 class World:
     """A running pipeline with two feeds, and what it had stored and told."""
 
-    def __init__(self) -> None:
+    def __init__(self, deriving: Deriving | None = None) -> None:
         self.groups = Groups(lambda: 1.0)
         self.kept: list[Snapshot] = []
         self.told: list[EventKind] = []
         self.pipeline = Pipeline(
-            Assembler(decode, prune_routes),
+            Assembler(decode, prune_routes, deriving=deriving),
             self.groups,
             Coalesce(0.001, 0.01),
             Metrics(),
@@ -121,3 +144,59 @@ async def test_filling_in_is_no_publish() -> None:
         assert world.kept == []
         assert EventKind.VERSION not in world.told
         assert len(world.group().history()) == 1
+
+
+async def test_what_follows_a_round_is_taken_in_steps_all_of_them_before_the_next_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With slices of no length others have a turn after each step; one that fails takes nothing from the others."""
+    monkeypatch.setattr(turns, "SLICE", 0.0)
+    world, told = World(Nothing()), list[str]()
+    rounds = asyncio.Semaphore(0)
+
+    def fails(_outcome: Outcome) -> Iterator[None]:
+        told.append("fails")
+        yield
+        raise LookupError
+
+    def follows(_outcome: Outcome) -> Iterator[None]:
+        for number in range(3):
+            asyncio.get_running_loop().call_soon(told.append, f"others after {number}")
+            told.append(f"step {number}")
+            if number == 1:
+                world.pipeline.observe(FactChanges())
+            yield
+        rounds.release()
+
+    world.pipeline.follow(fails)
+    world.pipeline.follow(follows)
+    task = asyncio.create_task(world.pipeline.run())
+    world.files.synced()
+    world.other.synced()
+    for _ in range(2):
+        await rounds.acquire()
+    task.cancel()
+    steps = [word for number in range(3) for word in (f"step {number}", f"others after {number}")]
+    assert told[: 2 * (1 + len(steps))] == ["fails", *steps, "fails", *steps]
+
+
+async def test_who_ends_in_the_middle_has_told_all_that_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "SLICE", 0.0)
+    world, told = World(Nothing()), list[int]()
+    is_begun = asyncio.Event()
+
+    def follows(_outcome: Outcome) -> Iterator[None]:
+        for number in range(100):
+            told.append(number)
+            is_begun.set()
+            yield
+
+    world.pipeline.follow(follows)
+    task = asyncio.create_task(world.pipeline.run())
+    world.files.synced()
+    world.other.synced()
+    await is_begun.wait()
+    assert len(told) < 100
+    task.cancel()
+    await asyncio.wait([task])
+    assert told == [*range(100)]

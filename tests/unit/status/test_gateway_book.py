@@ -151,7 +151,7 @@ def test_another_reason_moves_no_since(world: World) -> None:
 
 def test_a_thousand_at_once_are_told_some_at_a_time(world: World) -> None:
     world.take(**{f"r{number}": DEGRADED for number in range(1000)})
-    assert len(world.entries()) == 200
+    assert len(world.entries()) == 50
     while world.later:
         world.later.pop()()
     assert [each.target for each in world.entries()] == [f"shop/edge/r{number}" for number in range(1000)]
