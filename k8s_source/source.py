@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from k8s_source.client.resource import DYNAMIC_GATEWAYS
@@ -58,17 +58,15 @@ class KubernetesSource:
         await asyncio.Event().wait()  # until cancelled; changes come by `_changed`
 
     async def _hand_over_all(self, sink: Sink) -> None:
-        """Hand over what there is at one moment, and in the same turn of the loop what has changed while that was made."""
+        """Hand over what there is: what was at one moment, with what has changed while that was made."""
         items = [(each.resource.kind, item) for each in self._informers for item in each.store.items()]
-        units: list[Unit] = []
+        units: dict[str, Unit | None] = {}
         turns = Turns()
         late = self._late = dict[str, Unit | None]()
         for kind, item in items:
-            if (unit := _unit(kind, item)) is not None:
-                units.append(unit)
+            units[_key(kind, item.key)] = _unit(kind, item)
             await turns.take()
-        sink.replace(units)
-        _hand_over(sink, late)
+        sink.replace([unit for unit in (units | late).values() if unit is not None])
         sink.synced()
         self._is_whole, self._late = True, None
 
@@ -83,8 +81,9 @@ class KubernetesSource:
         units = {_key(kind, each.key): _unit(kind, each.after) for each in changes if _is_told(kind, each)}
         if self._late is not None:
             self._late.update(units)
-        else:
-            _hand_over(self._sink, units)
+        elif units:
+            removed = [key for key, unit in units.items() if unit is None]
+            self._sink.replace([unit for unit in units.values() if unit is not None], removed)
 
     def _look(self) -> None:
         """A kind's condition has changed: have it told soon, since what ails one most often ails others too."""
@@ -108,12 +107,6 @@ class KubernetesSource:
         message = "; ".join(each.condition.error for each in failing)
         first = failing[0].resource
         return Problem(Origin(self.name, api_version=first.api_version, kind=first.kind), "NotReadable", message)
-
-
-def _hand_over(sink: Sink, units: Mapping[str, Unit | None]) -> None:
-    if units:
-        removed = [key for key, unit in units.items() if unit is None]
-        sink.replace([unit for unit in units.values() if unit is not None], removed)
 
 
 def _unit(kind: str, item: Item[Body] | None) -> Unit | None:
