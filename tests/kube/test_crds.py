@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +12,7 @@ from k8s_source.kinds.conversion import V1ALPHA1
 from k8s_source.kinds.decode import decode_manifest
 from tests.support.kube import Kube
 from tests.support.kube_client import RefusedError
-from tests.support.kustomize import ROOT, kubectl
+from tests.support.kustomize import ROOT, typed
 from tests.support.odd_gateways import VERSIONS, manifests, mixed, routes, samples, with_junk
 from tests.unit.k8s_source.kinds.test_refused import LAGS, LISTENERS, OBJECTS, ROUTES
 from tests.unit.k8s_source.manifests import FILE, Body, gateway, route, watching
@@ -176,10 +172,6 @@ def test_the_commands_of_the_page(kube: Kube, crd: Body) -> None:
         line.partition("  #")[0].strip() for line in lines if line.startswith(("    tidegate ", "    kubectl "))
     ]
     assert len(commands) == 3
-    programs = [str(Path(sys.executable).parent), str(Path(kubectl() or "").parent), os.environ["PATH"]]
-    environment = {**os.environ, "PATH": os.pathsep.join(programs), "KUBECONFIG": str(kube.kubeconfig)}
     for command in commands:
         tried = command.replace("kubectl apply", "kubectl apply --dry-run=server --force-conflicts")
-        done = subprocess.run(["sh", "-c", tried], env=environment, capture_output=True, text=True, check=False)  # noqa: S607
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        assert done.stdout
+        assert typed(tried, kube.kubeconfig)

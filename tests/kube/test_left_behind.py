@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.kube import StartKube, program
+from tests.support.kube import StartKube
 from tests.support.kube_client import Object
 from tests.support.kube_shop import FINALIZER, GROUP_VERSION, KIND, Shop, backend, gateway, install, opened
-from tests.support.kustomize import ROOT
+from tests.support.kustomize import ROOT, typed
 
 PAGE = ROOT / "docs" / "kubernetes-status.md"
 SELECTED = "-A -l 'team!=web'"
@@ -37,21 +35,8 @@ def commands() -> list[str]:
     return re.findall(r"^    (kubectl .*)$", rest.partition("\n#")[0], re.MULTILINE)
 
 
-async def typed(shop: Shop, command: str) -> str:
-    """What a shell prints of a command."""
-    kubectl = program("kubectl")
-    assert kubectl
-    path = f"{Path(kubectl).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "KUBECONFIG": str(shop.kube.kubeconfig), "PATH": path}
-
-    def run() -> str:
-        done = subprocess.run(
-            ["/bin/sh", "-c", command], env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        return done.stdout
-
-    return await asyncio.to_thread(run)
+async def type_in(shop: Shop, command: str) -> str:
+    return await asyncio.to_thread(typed, command, shop.kube.kubeconfig)
 
 
 def of_team(shop: Shop, name: str, team: str, *finalizers: str) -> Object:
@@ -79,11 +64,11 @@ async def test_what_the_label_selector_leaves_out_is_found_and_freed(shop: Shop)
     assert held(await shop.get("left")) == [FINALIZER], "nobody looks after it any more"
 
     find, without_status, without_finalizer = commands()
-    lines = (await typed(shop, find)).splitlines()
+    lines = (await type_in(shop, find)).splitlines()
     assert [line.split()[:2] for line in lines[1:]] == [["shop", "left"], ["shop", "shared"]]
     assert all(FINALIZER in line for line in lines[1:])
-    await typed(shop, without_status)
-    await typed(shop, without_finalizer)
+    await type_in(shop, without_status)
+    await type_in(shop, without_finalizer)
     left, shared, kept = [await shop.get(name) for name in ("left", "shared", "kept")]
     assert (held(left), held(shared), held(kept)) == ([], [FOREIGN], [FINALIZER])
     assert not left.get("status")
@@ -91,9 +76,9 @@ async def test_what_the_label_selector_leaves_out_is_found_and_freed(shop: Shop)
     assert kept["status"]["phase"]
     await shop.delete(left)
     assert not await shop.get("left"), "it goes at once"
-    assert len((await typed(shop, find)).splitlines()) == 2
-    await typed(shop, without_status)
-    await typed(shop, without_finalizer)
+    assert len((await type_in(shop, find)).splitlines()) == 2
+    await type_in(shop, without_status)
+    await type_in(shop, without_finalizer)
 
     await shop.apply(of_team(shop, "shared", "web", FOREIGN))
     await shop.told("shared", "Accepted", "True")
@@ -105,7 +90,7 @@ async def test_what_is_in_a_namespace_that_is_read_no_more_is_freed(shop: Shop) 
         await shop.apply(gateway(namespace, "edge", finalizers=[FINALIZER]))
     for command in commands():
         assert SELECTED in command
-        await typed(shop, command.replace(SELECTED, f"-n {elsewhere}"))
+        await type_in(shop, command.replace(SELECTED, f"-n {elsewhere}"))
     freed = await asyncio.to_thread(shop.kube.client.get, GROUP_VERSION, KIND, "edge", elsewhere)
     assert not held(freed)
     assert held(await shop.get("edge")) == [FINALIZER]

@@ -1,10 +1,11 @@
-"""What `kubectl` makes of a folder below `deploy/`."""
+"""What `kubectl` makes of a folder below `deploy/`, and of a command as a page has it."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -32,6 +33,16 @@ def run(*arguments: str, kubeconfig: Path | None = None, given: str = "", timeou
         [found, *options, *arguments], input=given, capture_output=True, text=True, timeout=timeout, check=False
     )
     assert done.returncode == 0, f"kubectl {' '.join(arguments)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def typed(command: str, kubeconfig: Path) -> str:
+    """What a shell prints of a command of a page, with kubectl and Tidegate on the path; the test fails when it does."""
+    programs = [str(Path(sys.executable).parent), str(Path(kubectl() or "").parent), os.environ["PATH"]]
+    environment = {**os.environ, "PATH": os.pathsep.join(programs), "KUBECONFIG": str(kubeconfig)}
+    shell = ["/bin/sh", "-c", command]
+    done = subprocess.run(shell, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
