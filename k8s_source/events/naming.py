@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from math import inf
 from typing import Protocol
 
 import msgspec
@@ -42,17 +44,15 @@ class Naming:
         self._known: dict[str, tuple[float, str]] = {}
 
     async def named(self, reference: Reference) -> Reference:
-        """The same object in its preferred version; in its own where that can't be found out."""
+        """The same object in its preferred version; where that can't be found out, as it was known last, else in its own."""
         group, _, version = reference.api_version.partition("/")
         if not version:
             return reference
         now = asyncio.get_running_loop().time()
-        asked, preferred = self._known.get(group, (now - _FRESH, reference.api_version))
+        asked, preferred = self._known.get(group, (-inf, reference.api_version))
         if now - asked >= _FRESH:
-            try:
+            with suppress(ApiError, msgspec.DecodeError):
                 body = await self._api.request("GET", f"/apis/{group}")
                 preferred = msgspec.json.decode(body, type=_Group).preferred_version.group_version
-            except (ApiError, msgspec.DecodeError):
-                return msgspec.structs.replace(reference, api_version=preferred)
-            self._known[group] = now, preferred
+                self._known[group] = now, preferred
         return msgspec.structs.replace(reference, api_version=preferred)
