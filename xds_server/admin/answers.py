@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
-import time
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -13,11 +11,11 @@ from aiohttp import web
 
 from xds_server.admin.problems import bad_request
 from xds_server.admin.shapes import FieldError, encode
+from xds_server.sources.turns import Turns
 
 T = TypeVar("T")
 
 _LARGE = 1 << 20
-_SLICE = 0.002
 
 
 def answer(value: object) -> web.Response:
@@ -34,12 +32,10 @@ def answer(value: object) -> web.Response:
 async def encoded(items: Iterable[T], convert: Callable[[T], object]) -> list[msgspec.Raw]:
     """Convert and encode many items on the event loop, letting others go first every 2 ms."""
     made: list[msgspec.Raw] = []
-    since = time.monotonic()
+    turns = Turns()
     for item in items:
         made.append(msgspec.Raw(encode(convert(item))))
-        if time.monotonic() - since > _SLICE:
-            await asyncio.sleep(0)
-            since = time.monotonic()
+        await turns.take()
     return made
 
 
