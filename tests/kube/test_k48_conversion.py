@@ -97,12 +97,14 @@ def store(kube: Kube, namespace: str, specs: dict[str, Any], schema: Callable[[A
     earlier = copy.deepcopy(versions)
     for each in earlier:
         schema(each["schema"]["openAPIV3Schema"])
-    change(kube, earlier)
-    for name, spec in specs.items():
-        body = gateway(name=name, metadata={"namespace": namespace}) | {"spec": spec}
-        until(lambda body=body: is_created(kube, body), f"{name} is refused")  # type: ignore[misc]  # until the schema is in force
-    change(kube, versions)
-    kube.apply(without)
+    try:
+        change(kube, earlier)
+        for name, spec in specs.items():
+            body = gateway(name=name, metadata={"namespace": namespace}) | {"spec": spec}
+            until(lambda body=body: is_created(kube, body), f"{name} is refused")  # type: ignore[misc]  # until the schema is in force
+    finally:
+        change(kube, versions)
+        kube.apply(without)
 
 
 def anything_goes(schema: Any) -> None:

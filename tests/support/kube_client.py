@@ -6,6 +6,7 @@ import http.client
 import ssl
 import threading
 import time
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +19,12 @@ MANAGER = "tests"
 
 IDLE = 30.0
 """Seconds after which a connection is not used again: API servers close those that have been idle for long."""
+
+
+EXCHANGED = b"apiserver is shutting down"
+"""What is answered (503) while the handler of a CRD is exchanged, as well as at the end."""
+
+PAUSE = 0.1
 
 
 class RefusedError(Exception):
@@ -59,8 +66,10 @@ class KubeClient:
         body: Object | None = None,
         content_type: str = "application/json",
         accept: str = "application/json",
+        *,
+        again: int = 50,
     ) -> bytes:
-        """The answer's body. Raises RefusedError."""
+        """The answer's body. Raises RefusedError; while a CRD is exchanged only when that was so `again` times."""
         connection = getattr(self._local, "connection", None)
         if connection is None:
             connection = http.client.HTTPSConnection("127.0.0.1", self._port, context=self._context, timeout=30)
@@ -78,6 +87,10 @@ class KubeClient:
         except (OSError, http.client.HTTPException):
             connection.close()
             raise
+        if answer.status == HTTPStatus.SERVICE_UNAVAILABLE and EXCHANGED in content and again:
+            # Nothing was done: the CRD has another schema as of now, and the one before takes no more requests.
+            time.sleep(PAUSE)
+            return self.raw(method, path, body, content_type, accept, again=again - 1)
         if answer.status >= 300:
             raise RefusedError(answer.status, _decoded(content))
         return content
